@@ -20,11 +20,11 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER, SIGNS
 from gpu_tui.core.plain import plain
-from gpu_tui.core.readings import GpuTable, Memory, Mount
+from gpu_tui.core.readings import NO_PATH, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
 from gpu_tui.new_file import write_private
-from gpu_tui.parse.df import MISSING, is_missing
+from gpu_tui.parse.df import is_missing
 from gpu_tui.settings import must_not_act
 from gpu_tui.state.views import FleetView, InstanceView, signs_of
 
@@ -291,7 +291,7 @@ def _mount_items(
         if is_missing(mount):
             own = mount.path in named
             named_by = "Check mounts in the fleet file." if own else PLATFORMS
-            yield Item(name, mount.path, "fail" if own else "note", MISSING, named_by)
+            yield Item(name, mount.path, "fail" if own else "note", NO_PATH, named_by)
             continue
         for axis, used, total in (
             ("bytes", mount.bytes_used, mount.bytes_total),
@@ -300,7 +300,7 @@ def _mount_items(
             part = share(used, total)
             if part is None:
                 why = mount.why.get(f"{axis}_total") or mount.why.get(f"{axis}_used") or "no number"
-                status = "unknown" if axis == "bytes" else "ok"
+                status = "ok" if axis == "inodes" and mount.lacks(axis) else "unknown"
                 yield Item(name, f"{axis} of {mount.path}", status, why)
                 continue
             status = {Level.ACT: "fail", Level.WATCH: "warn"}.get(level(axis, part), "ok")

@@ -53,7 +53,7 @@ class Course:
             self.progress = _merge(self.progress, _numbers_only(new))
             return False
         self._begin(new)
-        if self._lies_behind(new):
+        if self.lies_behind(new):
             self._behind += 1
             same = new.steps == self.progress.steps or self._only_mentions(new)
             if self._behind < BEHIND_ROWS and same and not _at_start(new):
@@ -104,7 +104,7 @@ class Course:
         self._plan = None
         if not (plan.epochs or plan.steps):
             return  # the banner of an evaluation
-        if self._lies_behind(new):
+        if self.lies_behind(new):
             self._restart(new)
         steps = plan.steps if self._counts_planned_steps(plan, new) else None
         self.progress = replace(self.progress, epochs=plan.whole_epochs, steps=steps)
@@ -129,7 +129,12 @@ class Course:
         silent = self._at is not None and at - self._at > FOREIGN_SECONDS
         return not (trains or ended or silent)
 
-    def _lies_behind(self, new: Progress) -> bool:
+    def echo(self, new: Progress) -> None:
+        """What another log of the same run says of where it was already: its numbers, no place."""
+        self.progress = _merge(self.progress, _numbers_only(new))
+
+    def lies_behind(self, new: Progress) -> bool:
+        """Whether the run was farther before."""
         old = self.progress
         if new.epoch is not None and old.epoch is not None and new.epoch != old.epoch:
             return new.epoch < old.epoch

@@ -84,6 +84,10 @@ class CpuCounters:
     host_load1: float | None
 
 
+NOT_REPORTED = "not reported by this filesystem"
+NO_PATH = "no such path"
+
+
 @dataclass(frozen=True, slots=True)
 class Mount:
     """One mount by bytes and by inodes."""
@@ -96,6 +100,17 @@ class Mount:
     inodes_total: int | None
     read_only: bool = False
     why: Mapping[str, str] = field(default_factory=dict)
+
+    def counts(self, axis: str) -> tuple[int | None, int | None]:
+        """Used and total of `bytes` or `inodes`."""
+        if axis == "bytes":
+            return self.bytes_used, self.bytes_total
+        return self.inodes_used, self.inodes_total
+
+    def lacks(self, axis: str) -> bool:
+        """There are no `bytes` or `inodes` to count; where `df` was refused or hung nobody knows them."""
+        why = self.why.get(f"{axis}_total") or self.why.get(f"{axis}_used")
+        return why in (NOT_REPORTED, NO_PATH)
 
 
 @dataclass(frozen=True, slots=True)

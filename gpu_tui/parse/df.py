@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.plain import plain
-from gpu_tui.core.readings import Mount
+from gpu_tui.core.readings import NO_PATH, NOT_REPORTED, Mount
 from gpu_tui.parse.nvidia_smi import TIMED_OUT
 
 KIB = 1024
-NOT_REPORTED = "not reported by this filesystem"
-MISSING = "no such path"
 _ROW = re.compile(
     r"(?<!\S)([0-9]{1,20}|-) +(-?[0-9]{1,20}|-) +(?:-?[0-9]{1,20}|-) +(?:[0-9]{1,20}%|-) +(/.{0,4096})$",
     re.ASCII,
@@ -98,7 +96,7 @@ def mounted_at(by_bytes: bytes, code: int) -> str | None:
 
 def is_missing(mount: Mount) -> bool:
     """The box answered that there is no such path."""
-    return mount.why.get("bytes_total") == MISSING
+    return mount.why.get("bytes_total") == NO_PATH
 
 
 def _row(output: bytes, code: int) -> tuple[int | str | None, int | None, str | None]:
@@ -120,7 +118,7 @@ def _row(output: bytes, code: int) -> tuple[int | str | None, int | None, str | 
 def _complaint(lines: Sequence[str], code: int) -> str:
     said = next((line.strip() for line in reversed(lines) if line.startswith("df: ")), "")
     if "No such file" in said or "can't find mount point" in said:  # coreutils, busybox
-        return MISSING
+        return NO_PATH
     return plain(said) or f"df printed no row (exit {code})"
 
 

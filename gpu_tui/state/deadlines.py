@@ -207,8 +207,15 @@ def _mount_rates(kept: InstanceState) -> Iterator[tuple[str, str, float, float]]
         ):
             series = kept.series.get(f"{axis}:{mount.path}")
             found = _time_to_full(series, used, total)
-            if found is not None:
+            if found is not None and not (found[0] > 0 and _at_rest(kept, series)):
                 yield mount.path, axis, *found
+
+
+def _at_rest(kept: InstanceState, series: Series | None) -> bool:
+    """The queue has ended, and nothing was written for the newest third of what was seen: the rate is over."""
+    if kept.queue_history.done is None or series is None:
+        return False
+    return (series.rate(share=1 / 3) or 0.0) <= 0
 
 
 def _time_to_full(

@@ -274,7 +274,7 @@ class InstanceState:
             self.queue_history = self.queue_history.fold(line.queue)
         cell = self._cell_of(line, source)
         if cell is not None and (line.progress is not None or line.mark.label in SKIP_LABELS):
-            self._trace(cell).take(line, event.at, live=not event.backfill)
+            self._trace(cell).take(line, event.at, live=not event.backfill, log=source.path)
         elif cell is not None and line.plan is not None:
             self._trace(cell).course.announce(line.plan)
         if line.queue is None:  # what the queue's own grammar says is judged as the state of a cell

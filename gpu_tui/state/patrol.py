@@ -216,7 +216,7 @@ def _money_line(view: InstanceView, now: float) -> str | None:
     if cost.per_hour is not None:
         parts.append(f"{cost.per_hour:.2f} {cost.currency or ''}/h".replace(" /h", "/h"))
         if cost.spent is not None:
-            parts[0] += say(", {cost} so far", cost=f"{cost.spent:.2f}")
+            parts[0] += say(", {cost} so far", cost=view.spent_told)
     timed = [clock for clock in view.clocks if clock.ticks and clock.deadline is not None]
     if timed:
         first = min(timed, key=lambda clock: clock.deadline or 0.0)
@@ -295,8 +295,8 @@ def _vitals_line(view: InstanceView) -> str:
     for mount in view.track(metrics.MOUNTS).value or ():
         size = _percent(share(mount.bytes_used, mount.bytes_total))
         inodes = _percent(share(mount.inodes_used, mount.inodes_total))
-        if "inodes_total" in mount.why:
-            inodes = "–"  # this file system reports none: absent, not unknown
+        if mount.lacks("inodes"):
+            inodes = "–"  # absent, not unknown
         parts.append(
             say("{path} bytes {size} inodes {inodes}", path=mount.path, size=size, inodes=inodes)
         )

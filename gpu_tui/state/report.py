@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
 from gpu_tui.core.mask import Mask, shell_path
+from gpu_tui.core.number import told_amount
 from gpu_tui.core.resume import ENDED_WELL
 from gpu_tui.core.speech import counted, say, told
 from gpu_tui.core.sweep import CellState, half_well
@@ -226,6 +227,7 @@ class _Report:
         lines = [say("## Money"), ""]
         rates: dict[str, float] = {}
         spent: dict[str, float] = {}
+        partly: set[str] = set()
         for listed in self._view.unlisted:
             if listed.price is not None and listed.price.amount:
                 unit = listed.price.currency
@@ -239,10 +241,12 @@ class _Report:
                 spent[one.cost.currency or "?"] = (
                     spent.get(one.cost.currency or "?", 0) + one.cost.spent
                 )
+                if not one.spent_exact:
+                    partly.add(one.cost.currency or "?")
         unpriced = [one.name for one in self._view.instances if one.cost.per_hour is None]
         unpriced += [listed.label for listed in self._view.unlisted if listed.price is None]
         burn = " + ".join(f"{rates[c]:.2f} {c}/h" for c in rates) or say("no price is known")
-        so_far = " + ".join(f"{spent[c]:.2f} {c}" for c in spent)
+        so_far = " + ".join(f"{told_amount(spent[c], exact=c not in partly)} {c}" for c in spent)
         line = say("- burns {burn}", burn=burn)
         if so_far:
             line += say("; {cost} so far, as far as it was seen", cost=so_far)
@@ -400,8 +404,8 @@ def _rate(one: InstanceView) -> str:
 
 
 def _spent(one: InstanceView) -> str:
-    spent = one.cost.spent
-    return "?" if spent is None else f"{spent:.2f} {one.cost.currency or ''}".strip()
+    told_so_far = one.spent_told
+    return told_so_far if told_so_far == "?" else f"{told_so_far} {one.cost.currency or ''}".strip()
 
 
 def _age(one: InstanceView, now: float) -> str:

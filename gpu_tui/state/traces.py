@@ -15,6 +15,7 @@ from gpu_tui.core.thinned import Thinned
 
 SERIES_POINTS = 900
 SKIP_LABELS = ("nan", "inf", "overflow")
+ECHO_SECONDS = 30.0  # by which one log of a run may come behind another one
 SKIPPED = "skipped iterations"  # Megatron's count of them since its last report
 _SKIPS = re.compile(r"skip|ignoring (?:the )?gradient", re.IGNORECASE)
 
@@ -31,23 +32,26 @@ class CellTrace:
     by_step: Thinned = field(
         default_factory=Thinned
     )  # the losses again, by how far the run had come
+    _log: str = ""  # the one that moved the run last, and when
+    _moved_at: float = 0.0
 
     @property
     def progress(self) -> Progress:
         """How far this attempt has come."""
         return self.course.progress
 
-    def take(self, line: LogLine, at: float, *, live: bool = True) -> None:
-        """What one line says of the progress and the loss of this attempt.
+    def take(self, line: LogLine, at: float, *, live: bool = True, log: str = "") -> None:
+        """What one line of `log` says of the progress and the loss of this attempt.
 
         A line that is not `live` was there before we came: it says where the run is, not how fast.
+        A run that writes into two logs, its queue's and its own, is behind in one of them: it began anew in neither.
         """
         if line.mark.label in SKIP_LABELS and not line.open and _SKIPS.search(line.text):
             self.watch.skip()
         elif line.progress is not None and not line.open:
             self.watch.skip(self._skipped(line.progress))
         if line.progress is not None:
-            self._progress(line.progress, at, live=live)
+            self._progress(line.progress, at, live=live, log=log)
         if line.mark.label in ("nan", "inf") and line.mark.alarm:
             self.diverged = True
 
@@ -60,9 +64,15 @@ class CellTrace:
             return 1
         return int(min(skipped, new.step - before)) if skipped >= new.step - before > 0 else 0
 
-    def _progress(self, new: Progress, at: float, *, live: bool) -> None:
+    def _progress(self, new: Progress, at: float, *, live: bool, log: str = "") -> None:
+        late = live and log != self._log and at - self._moved_at < ECHO_SECONDS
+        if late and self.course.lies_behind(new):
+            self.course.echo(new)
+            return
         restarts = self.course.restarts
         moved = self.course.take(new, at)
+        if moved:
+            self._log, self._moved_at = log, at
         if self.course.restarts != restarts:
             self.eta.restart()
             self.watch = LossWatch()

@@ -14,6 +14,7 @@ from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import Metric
+from gpu_tui.core.number import told_amount
 from gpu_tui.core.profile import LOGIN_NODE, Profile, Sign
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import NO_TRACK, Freshness, Track
@@ -122,6 +123,12 @@ class InstanceView:
             "ended",
             "gone",
         )
+
+    @property
+    def spent_told(self) -> str:
+        """What is spent, without its currency: `12.40`, `≥0.12`, `?`."""
+        spent, exact = self.cost.spent, self.spent_exact
+        return "?" if spent is None else told_amount(spent, exact=exact)
 
     @property
     def last_contact(self) -> float | None:

@@ -287,8 +287,9 @@ class CockpitApp(ToastingApp):
             return  # what a key was answered is read first; the news waits
         bulletins = self._news.take(fleet)
         self._notices.take(fleet.notes)
-        if not (bulletins or self.screen.query("Toast")) and (note := self._notices.next()):
-            # told when no other toast stands
+        alone = len(self.screen_stack) < 2 and not self.screen.query("Toast")
+        if alone and not bulletins and (note := self._notices.next()):
+            # told when no other toast stands, and over no card: it has several lines
             self.tell(lambda room: in_lines(told(note), room, LINES), timeout=NOTE_STANDS)
         if bulletins:
             news = [one for bulletin in bulletins for one in bulletin.news]

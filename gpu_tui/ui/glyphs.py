@@ -51,7 +51,7 @@ TABLES: Mapping[Glyphs, Mapping[str, str]] = {
     Glyphs.ASCII: _ASCII,
     Glyphs.CONSOLE: _ASCII | _CONSOLE | {"═": "═"},
 }
-BOUNDS = {"≥": ">=", "≤": "<="}  # with the blank before them; `>` alone is an arrow's
+BOUNDS = {"≥": ">=", "≤": "<="}  # in place of a blank; `>` alone is an arrow's
 BRAILLE = range(0x2800, 0x2900)
 CACHE = 4096
 
@@ -81,24 +81,47 @@ class Redrawn(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The same line, as wide as before."""
-        made: list[Segment] = []
-        for segment in segments:
-            text = segment.text
-            if text[:1] in BOUNDS and made and made[-1].text.endswith(" "):
-                pair, before = BOUNDS[text[0]], made[-1]
-                made[-1] = Segment(before.text[:-1] + pair[0], before.style, before.control)
-                text = pair[1] + text[1:]
-            made.append(
-                segment if text.isascii() and text == segment.text
-                else Segment(self.text(text), segment.style, segment.control)
-            )  # fmt: skip
-        return made
+        texts = [segment.text for segment in segments]
+        if any(sign in text for sign in BOUNDS for text in texts):
+            texts = _with_bounds(texts)
+        return [
+            segment if text.isascii() and text == segment.text
+            else Segment(text.translate(self._table), segment.style, segment.control)
+            for segment, text in zip(segments, texts, strict=True)
+        ]  # fmt: skip
 
     def text(self, text: str) -> str:
         """`text` redrawn."""
-        for sign, pair in BOUNDS.items():
-            text = text.replace(f" {sign}", pair)
-        return text.translate(self._table)
+        return _with_bounds([text])[0].translate(self._table)
+
+
+def _with_bounds(texts: list[str]) -> list[str]:
+    """Parts of one line with their bounds in two signs, as wide as before: one of two blanks before them gives way,
+    else one of the next two behind, else the blank before.
+    """
+    cells = [(sign, part) for part, text in enumerate(texts) for sign in text]
+    at = 0
+    while at < len(cells):
+        sign, part = cells[at]
+        if sign in BOUNDS and (gone := _spare(cells, at)) is not None:
+            first = cells[gone][1] if gone == at - 1 else part
+            cells[at : at + 1] = [(BOUNDS[sign][0], first), (BOUNDS[sign][1], part)]
+            del cells[gone if gone < at else gone + 1]
+        at += 1
+    made = [""] * len(texts)
+    for sign, part in cells:
+        made[part] += sign
+    return made
+
+
+def _spare(cells: list[tuple[str, int]], at: int) -> int | None:
+    """Where the blank stands that is given for a bound's second sign."""
+    line = "".join(sign for sign, _ in cells)
+    before = at > 0 and line[at - 1] == " "
+    if before and (at < 2 or line[at - 2] == " "):
+        return at - 1
+    behind = line.find("  ", at) if before else -1
+    return behind if behind >= 0 else at - 1 if before else None
 
 
 class _Table(dict[int, str]):

@@ -14,6 +14,7 @@ from gpu_tui.core.logs import LogLine, LogSource, Mark
 from gpu_tui.core.metrics import HOST
 from gpu_tui.core.profile import ClockFact, Gotcha, Profile, Tier, Verb
 from gpu_tui.core.readings import (
+    NOT_REPORTED,
     Gpu,
     GpuProcess,
     Host,
@@ -214,6 +215,7 @@ def mount(path: str, used: float, total: float, inodes: float, inode_total: floa
     return Mount(
         path, "ext4", int(used * GIB), int(total * GIB), int(inodes),
         None if inode_total is None else int(inode_total),
+        why={"inodes_total": NOT_REPORTED} if inode_total is None else {},
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from gpu_tui.core.events import LinkChanged, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, QueueFiles, Results, SshAccess
 from gpu_tui.core.metrics import GPUS, HOST, MEMORY, MOUNTS, ROSTER, SIGNS
 from gpu_tui.core.profile import Sign
-from gpu_tui.core.readings import Gpu, GpuError, GpuTable, Host, Memory, Mount
+from gpu_tui.core.readings import NOT_REPORTED, Gpu, GpuError, GpuTable, Host, Memory, Mount
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Roster
 from gpu_tui.language import catalogue
@@ -75,6 +75,10 @@ def test_what_a_box_shows_to_be_where_no_platform_is_named() -> None:
     assert "runpod: it has RUNPOD_POD_ID" in item.detail
 
 
+DENIED = "df: /: Permission denied"
+REFUSED = Mount(
+    "/", None, None, None, None, None, why={"bytes_total": DENIED, "inodes_total": DENIED}
+)
 UNWELL = [
     (GPUS, Reading(GpuTable(error=GpuError("no-driver", "NVIDIA-SMI has failed")), NOW), "nvidia-smi", "fail"),
     (GPUS, Absent("no nvidia-smi", NOW), "nvidia-smi", "warn"),
@@ -84,6 +88,8 @@ UNWELL = [
     (MOUNTS, Reading((Mount("/", "ext4", 1, 100, 100, 100),), NOW), "inodes of /", "fail"),
     (MOUNTS, Reading((Mount("/", "ext4", 1, 100, 90, 100),), NOW), "inodes of /", "warn"),
     (MOUNTS, Reading((Mount("/", "fuse", None, None, None, None),), NOW), "bytes of /", "unknown"),
+    (MOUNTS, Reading((REFUSED,), NOW), "inodes of /", "unknown"),
+    (MOUNTS, Reading((replace(REFUSED, why={"inodes_total": NOT_REPORTED}),), NOW), "inodes of /", "ok"),
     (MOUNTS, Failure(FailureKind.HUNG, "df hangs", NOW), "mounts", "unknown"),
     (HOST, Reading(Host(NOW + 3600, 1.0, "b"), NOW), "clock", "warn"),
     (HOST, Reading(Host(NOW - 7, 1.0, "b"), NOW), "clock", "warn"),

@@ -26,7 +26,7 @@ from gpu_tui.core.cell_table import (
     value_of,
 )
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.thinned import Thinned
+from gpu_tui.core.thinned import Thinned, even
 
 ODD = [math.nan, math.inf, -math.inf, None]
 numbers = st.floats(allow_nan=True, allow_infinity=True) | st.none()
@@ -194,3 +194,28 @@ def test_what_lies_behind_is_dropped() -> None:
     for x in (1.0, 2.0, 1.5, 2.0, 3.0):
         kept.add(x, x)
     assert [x for x, _ in kept] == [1.0, 2.0, 2.0, 3.0]
+
+
+def test_what_was_watched_closely_does_not_outnumber_what_was_read_afterwards() -> None:
+    watched, read = Thinned(64), Thinned(64)
+    for report in range(3):  # of the first half only a few were read
+        watched.add(report / 2, 9.0 - 2 * report)
+    for report in range(2_000):
+        watched.add(1.0 + report / 1_000, 4.0 - report / 1_000)
+    for x in (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
+        read.add(x, 9.0 - 4 * x if x <= 1.0 else 5.0 - x)
+    seen = even(list(watched), 7)
+    assert len(watched) <= 64
+    assert seen[:2] == [9.0, 7.0]
+    assert seen[-1] == pytest.approx(2.0, abs=0.1)
+    assert even(list(read), 7) == [9.0, 7.0, 5.0, 3.5, 3.0, 2.5, 2.0]
+
+
+def test_a_loss_that_is_no_number_stands_where_it_began() -> None:
+    kept = Thinned(64)
+    for report in range(1_000):
+        kept.add(report / 1_000, None if report >= 750 else 1.0)
+    assert even(list(kept), 8) == [1.0] * 6 + [None] * 2
+    for _ in range(1_000):
+        kept.add(1.0, 0.5)  # at one place
+    assert len(kept) <= 64

@@ -127,3 +127,26 @@ def test_what_was_there_before_we_came_says_where_but_not_how_fast() -> None:
         trace.take(line, 1000.0, live=False)
     assert trace.progress.epoch is not None
     assert trace.eta.estimate(1000.0) is None
+
+
+def test_a_run_that_two_logs_tell_of_one_behind_the_other_does_not_begin_anew() -> None:
+    trace, queue, own = CellTrace(), LogReader(), LogReader()
+    lines = [
+        f"[Epoch {epoch}/8] train_loss={1 / epoch:.4f} val_loss=0.5 psnr=2{epoch}.0\n".encode()
+        for epoch in range(1, 6)
+    ]
+    for at, text in enumerate([*lines, b""]):
+        for line in queue.feed(text):
+            trace.take(line, float(at), log="q1_master.log")
+        for line in own.feed(lines[at - 1] if at else b""):
+            trace.take(line, at + 0.5, log="cell.log")
+    assert trace.course.restarts == 0
+    assert [value for _, value in trace.by_step][:2] == [1.0, 0.5]
+    for line in own.feed(lines[0]):  # the queue's log says nothing of this: it is another attempt
+        trace.take(line, 100.0, log="cell.log")
+    assert trace.course.restarts == 1
+
+
+def test_an_attempt_that_begins_anew_in_the_log_that_led_is_one_at_once() -> None:
+    trace = play([(1.0, "[Epoch 5/8] train_loss=0.5\n"), (2.0, "[Epoch 1/8] train_loss=0.9\n")])
+    assert trace.course.restarts == 1

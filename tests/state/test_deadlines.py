@@ -26,6 +26,7 @@ from gpu_tui.core.fleet import (
 )
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.profile import ClockFact, Profile, Tier
+from gpu_tui.core.queue_history import QueueDone
 from gpu_tui.core.readings import FileStat, FileTable, Host, Memory, Mount, Process
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
@@ -451,6 +452,25 @@ def test_inodes_fill_on_their_own() -> None:
     bench.now -= HOUR / 2
     assert bench.clock("inodes-full:/data").fires_at == pytest.approx(bench.now + 2 * HOUR)
     assert not bench.has("disk-full:/data")
+
+
+@pytest.mark.parametrize(
+    ("done", "last", "ticks"), [(True, 600, False), (True, 605, True), (False, 600, True)]
+)
+def test_where_the_queue_has_ended_and_nothing_grows_no_disk_fills(
+    done: bool, last: int, ticks: bool
+) -> None:
+    bench = Bench()
+    bench.link()
+    for inodes in (500, 600, 600, last):
+        bench.sample("mounts", (mount(50, inodes=inodes),))
+        bench.now += HOUR / 2
+    bench.now -= HOUR / 2
+    kept = bench.store._states[BOX.name]
+    kept.queue_history = replace(
+        kept.queue_history, done=QueueDone(bench.now, "box", 1, None) if done else None
+    )
+    assert bench.has("inodes-full:/data") is ticks
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,17 @@ from gpu_tui.core.account import Account
 from gpu_tui.core.events import LinkChanged
 from gpu_tui.core.facts import Evidence
 from gpu_tui.core.findings import Finding, Severity
-from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, QueueFiles, SshAccess
+from gpu_tui.core.fleet import (
+    Fleet,
+    Instance,
+    LinkState,
+    Money,
+    ProviderState,
+    QueueFiles,
+    SshAccess,
+)
 from gpu_tui.core.mask import Mask
+from gpu_tui.core.readings import NOT_REPORTED, Mount
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict, judge
@@ -174,3 +183,22 @@ def test_what_is_about_no_instance_stands_first() -> None:
     ]
     many = tuple(replace(bill, instance=f"runpod:{n}") for n in range(200))
     assert len(patrol_report(replace(seen, findings=many), {})) < 40
+
+
+def test_inodes_that_were_refused_are_unknown_and_those_that_do_not_exist_are_absent() -> None:
+    denied = {"bytes_total": "df: /: Permission denied", "inodes_total": "df: /: Permission denied"}
+    for why, sign in ((denied, "?"), ({"inodes_total": NOT_REPORTED}, "–")):
+        refused = Mount("/", None, None, None, None, None, why=why)
+        tracks = {"mounts": Track(good=Reading((refused,), T0))}
+        view = replace(empty()["a"], link=LinkState("live"), tracks=tracks)
+        assert f"/ bytes ? inodes {sign}" in "\n".join(patrol_lines(view, T0))
+
+
+def test_what_is_spent_is_a_bound_rounded_down_where_nobody_says_since_when_it_bills() -> None:
+    for spent, told in ((0.004, "? so far"), (0.129, "≥0.12 so far"), (None, "2.08 CNY/h")):
+        view = replace(empty()["a"], cost=Cost(2.08, "CNY", spent))
+        assert told in "\n".join(patrol_lines(view, T0))
+        assert "0.00" not in "\n".join(patrol_lines(view, T0))
+    billed = ProviderState("running", started_at=T0 - 60)
+    view = replace(empty()["a"], cost=Cost(2.08, "CNY", 0.129), provider=billed)
+    assert ", 0.13 so far" in "\n".join(patrol_lines(view, T0))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import pytest
 from textual.pilot import Pilot
 
 from gpu_tui.core.log_range import ANCHOR, Hit, LogAsk, LogHits, LogPart, LogUnread, Term
@@ -20,7 +22,7 @@ from gpu_tui.ui.scene_parts import SceneStore, fleet
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.screens.findings import FindingsScreen
 from gpu_tui.ui.screens.hits import HitsScreen
-from gpu_tui.ui.text.places import Place
+from gpu_tui.ui.text.places import Place, later
 from gpu_tui.ui.widgets.logview import LogView
 
 Make = Callable[..., CockpitApp]
@@ -67,10 +69,14 @@ class BoxControl:
         await self.may_answer.wait()
         hits, at = [], 0
         for number, line in enumerate(self.raw.decode().splitlines()):
-            if all((term.text in line) is term.wanted for term in terms):
+            if all(_has(line, term) is term.wanted for term in terms):
                 hits.append(Hit(number, at, line))
             at += len(line) + 1
         return LogHits(self.file, len(self.raw), tuple(hits), cut=self.cut)
+
+
+def _has(line: str, term: Term) -> bool:
+    return bool(re.search(term.text if term.regex else re.escape(term.text), line))
 
 
 class Reach:
@@ -215,6 +221,36 @@ async def test_a_place_may_be_a_line_a_byte_a_share_or_a_time(
         assert "nonsense is no place" in str([n.message for n in log.app._notifications])
         await log.press("escape")
         assert log.view.has_focus
+
+
+@pytest.mark.parametrize(
+    ("typed", "stamp", "found"),
+    [
+        ("20:42", "20:43:40", True), ("20:42", "21:00:00", True), ("20:42", "20:41:38", False),
+        ("20:42", "120:43:40", False), ("09:59", "10:00:01", True), ("23:59", "23:58:00", False),
+        ("2026-03-04 20:42", "2026-03-04T20:43:40", True),
+        ("2026-03-04 20:42", "2026-03-03 20:43:40", False), ("2026-03-04", "2026-03-05 01:00:00", False),
+    ],
+)  # fmt: skip
+def test_a_later_time_of_the_day_is_known_by_its_digits(
+    typed: str, stamp: str, found: bool
+) -> None:
+    pattern = later(typed)
+    assert (pattern is not None and re.search(pattern, f"{stamp} step 3") is not None) is found
+
+
+async def test_a_time_that_no_line_has_leads_to_the_first_one_after_it(cockpit: Make) -> None:
+    async with reach(cockpit) as log:
+        lines = [*LINES]
+        lines[40:42] = ["20:41:38 one", "20:43:40 two"]
+        log.control.raw = "".join(f"{line}\n" for line in lines).encode()
+        await log.press("colon", *"23:58", "enter")
+        assert "no line of this log has that" in str([n.message for n in log.app._notifications])
+        await log.press("colon", *"20:42", "enter")
+        said = str([n.message for n in log.app._notifications])
+        assert "no line has 20:42: this is the first after it" in said
+        assert "no line of this log" not in said
+        assert log.view.document.line(log.view.current or 0).text == "20:43:40 two"  # type: ignore[union-attr]
 
 
 async def test_a_search_goes_over_the_whole_file_on_the_box(

@@ -140,6 +140,9 @@ def test_a_bound_is_no_arrow_where_signs_are_few(glyphs: Glyphs) -> None:
     parts = [Segment("spent "), Segment("≥12.40 → 13:57,"), Segment(" "), Segment("≤3")]
     shown = "".join(part.text for part in redrawn.apply(parts, TextualColor(0, 0, 0)))
     assert shown == redrawn.text(told)
+    assert redrawn.text("15 of ≥20 done   6 running") == "15 of >=20 done  6 running"
+    assert redrawn.text("spent ≥$5 + ≥$1   to") == "spent >=$5 + >=$1 to"
+    assert redrawn.text("ends  ≥2h   ?") == "ends >=2h   ?"
 
 
 def test_every_sign_of_ours_has_a_form_for_terminals_that_lack_it() -> None:

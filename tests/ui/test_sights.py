@@ -8,6 +8,7 @@ from datetime import UTC
 
 import pytest
 
+from gpu_tui.core.thinned import even
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.plot import render_plot
@@ -15,7 +16,6 @@ from gpu_tui.ui.scene_edges import all_off
 from gpu_tui.ui.scenes import SCENES, sweep
 from gpu_tui.ui.text.findings import columns_of
 from gpu_tui.ui.text.header import header
-from gpu_tui.ui.text.marks import spread
 from gpu_tui.ui.text.prose import markdown
 from gpu_tui.ui.text.sweep import cell_row
 from gpu_tui.ui.text.vitals import vitals
@@ -94,7 +94,7 @@ def test_boxes_of_unknown_price_are_counted_in_words_where_all_other_words_have_
 
 def test_a_history_is_the_whole_history_however_narrow() -> None:
     fall = [float(n) for n in range(90, 0, -1)]
-    assert spread(fall, 6) == [76.0, 61.0, 46.0, 31.0, 16.0, 1.0]
+    assert even(list(enumerate(fall)), 6) == [76.0, 61.0, 46.0, 31.0, 16.0, 1.0]
     view = sweep().fleet.instances[0]
     drawn = cell_row(view, view.queue.cells[0], 94).plain
     blocks = [char for char in drawn if char in "▁▂▃▄▅▆▇█"]

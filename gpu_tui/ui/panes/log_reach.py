@@ -19,7 +19,7 @@ from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.places import Place
+from gpu_tui.ui.text.places import Place, later
 from gpu_tui.ui.widgets.logview import LogView
 
 DOCUMENTS = 8  # logs whose past stays loaded; each may take 32 MiB
@@ -158,11 +158,11 @@ class LogReach:
     def go(self, place: Place) -> None:
         """Show a place, reading what stands there where it is not loaded."""
         document, tail = self._view.document, self._view.document.tail
+        self._pane.app.clear_notifications()  # what was said of another place
         if place.seen is not None:
             self._go_seen(place.seen)
         elif place.words is not None:
-            terms = [Term(place.words)]
-            self._search(terms, say("looking for {words} …", words=place.words), self._first_hit)
+            self._look_for(place.words)
         elif place.line is not None:
             self._go_line(place.line)
         else:
@@ -290,12 +290,26 @@ class LogReach:
             name = PurePosixPath(log[1].path).name
             self._say(say("another log is shown: the search of {name} was dropped", name=name))
 
-    def _first_hit(self, hits: LogHits) -> None:
-        if hits.hits:
-            self.go_to_hit(hits, 0)
-            self._again()
-        else:
-            self._say(say("no line of this log has that"))
+    def _look_for(self, words: str) -> None:
+        """The first line with a time; where none has it, the first one after it on that day."""
+        after = later(words)
+
+        def first(hits: LogHits, *, exact: bool) -> None:
+            if hits.hits:
+                self.go_to_hit(hits, 0)
+                if not exact:
+                    self._say(say("no line has {words}: this is the first after it", words=words))
+                self._again()
+            elif exact and after is not None and not hits.cut:
+                seek(Term(after, regex=True), exact=False)
+            else:
+                self._say(say("no line of this log has that, or a later time of that day"))
+
+        def seek(term: Term, *, exact: bool) -> None:
+            said = say("looking for {words} …", words=words)
+            self._search([term], said, partial(first, exact=exact))
+
+        seek(Term(words), exact=True)
 
     def go_to_hit(self, hits: LogHits, number: int) -> None:
         """Show a line that was found."""

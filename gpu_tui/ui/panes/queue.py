@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.core.thinned import even
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, nothing_matches
@@ -30,6 +31,7 @@ from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
+FINE = 4  # values of a course for each column, which shows their mean
 COURSE_LINES, COURSE_MOST = 6, 12  # spare lines from which losses are drawn, and how high at most
 ROOMY = 86  # cells from which there is room for a line about results
 
@@ -66,7 +68,7 @@ def _course(view: InstanceView, cell: Cell | None, width: int, spare: int) -> li
     if cell is None or spare < COURSE_LINES or len(losses) < 2 or width < ROOMY // 2:
         return []
     tall = min(spare - 3, COURSE_MOST)
-    drawn = area([value for _, value in losses], width, tall, "history")
+    drawn = area(even(losses, FINE * width), width, tall, "history")
     return [line((say("loss of {of}", of=cell.name), "muted")), *drawn, line()] if drawn else []
 
 

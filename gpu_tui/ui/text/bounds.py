@@ -16,7 +16,6 @@ from gpu_tui.ui.text.marks import UNKNOWN, line
 
 FARTHEST = 50 * 365 * 86400.0  # seconds: beyond it no calendar has a day for it
 FAR = "in many years"
-CENT = 0.005  # of any currency: less is written as nothing, and nothing is not known
 EXACT = 0.005  # of an amount: two that differ by less are written alike
 
 
@@ -66,7 +65,7 @@ def amount(span: Span, currency: str | None) -> str:
     if span.best is not None:
         sure = span.high is not None and span.high - span.low <= EXACT * max(span.high, 0.01)
         return f"{'' if sure else '~'}{units.money(span.best, currency)}"
-    return f"≥{units.money(span.low, currency)}" if span.low >= CENT else UNKNOWN
+    return units.least(span.low, currency) or UNKNOWN
 
 
 def spent(bills: Mapping[str, Bill]) -> str:

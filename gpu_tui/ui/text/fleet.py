@@ -22,7 +22,6 @@ from gpu_tui.state.contract import queue_beside
 from gpu_tui.state.settled import is_fresh, roster_unread
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.bounds import CENT
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import (
     ABSENT,
@@ -36,6 +35,7 @@ from gpu_tui.ui.text.marks import (
     fitted,
     gauge,
     line,
+    of_mounts,
 )
 from gpu_tui.ui.text.names import cut_name
 
@@ -165,17 +165,12 @@ def _memory(view: InstanceView, width: int) -> Text:
 
 
 def _mounts(view: InstanceView, axis: str) -> Text:
-    shares = []
-    for mount in view.track(metrics.MOUNTS).value or ():
-        pair = (
-            (mount.bytes_used, mount.bytes_total)
-            if axis == "bytes"
-            else (mount.inodes_used, mount.inodes_total)
-        )
-        if (used := share(*pair)) is not None:
-            shares.append(used)
-    worst = max(shares, default=None)
-    return gauge(worst, level(axis, worst), view.freshness(metrics.MOUNTS))
+    mounts, fresh = view.track(metrics.MOUNTS).value or (), view.freshness(metrics.MOUNTS)
+    shares = (share(*mount.counts(axis)) for mount in mounts)
+    worst = max((used for used in shares if used is not None), default=None)
+    if worst is None:
+        fresh = of_mounts(mounts, axis, fresh)
+    return gauge(worst, level(axis, worst), fresh)
 
 
 def _bytes(view: InstanceView, width: int) -> Text:
@@ -250,10 +245,10 @@ def _price(view: InstanceView, width: int) -> Shown:
 def spent(view: InstanceView) -> str | None:
     """What it has cost; a bound where nobody says what it cost before our first look. None: not known."""
     cost = view.cost
-    if cost.spent is None or (cost.spent < CENT and not view.spent_exact):
+    if cost.spent is None:
         return None
-    known = units.money(cost.spent, cost.currency)
-    return known if view.spent_exact else BOUND_SIGN["earliest"] + known
+    amount = units.money if view.spent_exact else units.least
+    return amount(cost.spent, cost.currency)
 
 
 def _spent(view: InstanceView, width: int) -> Shown:

@@ -15,7 +15,6 @@ from gpu_tui.core.speech import counted, say
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.bounds import CENT
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, is_new
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import short
@@ -66,11 +65,11 @@ def burn(fleet: FleetView, *, words: bool = False) -> tuple[str, str]:
             unit = listed.price.currency
             rates[unit] = rates.get(unit, 0.0) + listed.price.amount
     per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
-    so_far = " + ".join(
-        ("≥" if unit in partly else "") + units.money(amount, unit, cents_to=100)
+    gone = (
+        (units.least if unit in partly else units.money)(amount, unit, cents_to=100)
         for unit, amount in spent.items()
-        if unit not in partly or amount >= CENT
     )
+    so_far = " + ".join(known for known in gone if known)
     more = f" +{unpriced}?" if unpriced else ""
     if unpriced and words:
         more = say(" + {boxes} of unknown price", boxes=counted(unpriced, "box"))

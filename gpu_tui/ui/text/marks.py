@@ -9,7 +9,8 @@ from itertools import groupby
 from rich.cells import cell_len
 from rich.text import Span, Text
 
-from gpu_tui.core.levels import Level
+from gpu_tui.core.levels import Level, share
+from gpu_tui.core.readings import Mount
 from gpu_tui.core.sample import Freshness
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.units import percent
@@ -142,14 +143,6 @@ def spark(values: Sequence[float | None], width: int, style: str, top: float | N
     )
 
 
-def spread(values: Sequence[float | None], width: int) -> list[float | None]:
-    """The whole history in `width` points: the last one of each stretch; a gap stays one."""
-    if len(values) <= width:
-        return list(values)
-    ends = [round((n + 1) * len(values) / width) for n in range(width)]
-    return [values[end - 1] for end in ends]
-
-
 def level_mark(level: Level) -> str:
     """The sign in front of a number that asks for a look or for a hand: no colour says it alone."""
     return {Level.WATCH: WATCH, Level.ACT: ACT}.get(level, "")
@@ -196,6 +189,13 @@ def gauge(
         return line(*shown, " " * (width + 1))
     style = "stale" if freshness is Freshness.STALE else level_style(level)
     return line(*shown, " ", *_beam(share, width, style))
+
+
+def of_mounts(mounts: Sequence[Mount], axis: str, freshness: Freshness) -> Freshness:
+    """How far what is told of the `bytes` or `inodes` of mounts may be believed: where `df` was refused none is."""
+    unread = (share(*one.counts(axis)) is None and not one.lacks(axis) for one in mounts)
+    fresh = freshness in (Freshness.FRESH, Freshness.STALE)
+    return Freshness.UNKNOWN if fresh and any(unread) else freshness
 
 
 def arrow(*, falling: bool) -> str:

@@ -106,9 +106,11 @@ def _end(outlook: Outlook, now: float, zone: tzinfo | None) -> list[Text]:
 def _money(outlook: Outlook, *, brief: bool) -> list[Text]:
     if not outlook.bills:
         return [line((say("{unknown} no box has a known price", unknown=UNKNOWN), "unknown"))]
+    open_price = any(one.lane.per_hour is None and not one.over for one in outlook.lanes)
+    more = f" + {UNKNOWN}" if open_price else ""
     pieces = [
         line((say("spent "), "muted"), (bounds.spent(outlook.bills), "money")),
-        line((say("to the end "), "muted"), (bounds.to_come(outlook.bills), "money")),
+        line((say("to the end "), "muted"), (bounds.to_come(outlook.bills) + more, "money")),
     ]
     bases = {one.lane.basis for one in outlook.lanes if one.lane.per_hour is not None}
     words = {"api": say("the provider's API"), "fleet-file": say("the fleet file")}

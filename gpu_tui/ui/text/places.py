@@ -24,6 +24,25 @@ class Place:
     words: str | None = None
 
 
+def later(words: str) -> str | None:
+    """What a stamp with seconds looks like that is later on the day than the time that was typed; None for a date."""
+    typed = re.fullmatch(r"(.*?)(\d\d):(\d\d)(?::\d\d)?", words)
+    if typed is None:
+        return None
+    day, hour, minute = typed[1], int(typed[2]), int(typed[3])
+    minutes = [f"{hour:02}:{_above(minute, 59)}"] if minute < 59 else []
+    hours = [f"{_above(hour, 23)}:[0-5][0-9]"] if hour < 23 else []
+    if not minutes + hours:
+        return None
+    before = day.rstrip("T ") + "[T ]" if day else "(^|[^0-9:])"
+    return f"{before}({'|'.join(minutes + hours)}):[0-5][0-9]"
+
+
+def _above(number: int, most: int) -> str:
+    """Every number of two digits above `number`, to `most`."""
+    return f"({'|'.join(f'{n:02}' for n in range(number + 1, most + 1))})"
+
+
 def place_of(text: str) -> Place | None:
     """What was meant; None where this is no place."""
     text = text.strip()

@@ -14,11 +14,12 @@ from gpu_tui.core.campaign import LaneOutlook, spent_so_far
 from gpu_tui.core.sample import Absent, Failure, Freshness
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.core.thinned import even
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import amount, between, ends, flow, left, tone
-from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, Piece, bar, fit, fitted, line, spark, spread
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, Piece, bar, fit, fitted, line, spark
 from gpu_tui.ui.text.names import cut_name
 
 STATES: dict[CellState, tuple[str, str, str]] = {
@@ -83,10 +84,12 @@ def _widths(width: int, count: int, *, results: bool) -> _Widths:
 
 
 def course(view: InstanceView, cell: Cell) -> Sequence[tuple[float, float | None]]:
-    """The losses of a cell by how far it had come; by their time where no progress is known of them. Two logs that
+    """The losses of a cell by how far it had come; one by one where no progress is known of them. Two logs that
     tell of one run, read one after the other, do not make it run twice.
     """
-    return view.courses.get(cell.name) or view.series.get(f"loss:{cell.name}", ())
+    known = view.courses.get(cell.name)
+    timed = view.series.get(f"loss:{cell.name}", ())
+    return known or [(float(n), value) for n, (_, value) in enumerate(timed)]
 
 
 def queue_head(view: InstanceView, width: int) -> Text:
@@ -122,7 +125,8 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     if has.loss:
         parts.append(fit(_loss(cell), has.loss, right=True))
     if graph := has.graph:
-        values = spread([value for _, value in course(view, cell)], graph)
+        losses = course(view, cell)
+        values = even(losses, min(graph, len(losses)))
         parts.append(fit(spark(values, graph, "history") if values else line(), graph))
     if has.took:
         parts.append(fit(_took(cell), has.took, right=True))

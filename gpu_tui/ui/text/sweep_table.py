@@ -13,9 +13,10 @@ from gpu_tui.core.campaign import Trust
 from gpu_tui.core.cell_table import Best, Order, Row, best_of, columns_of, metric_title, value_of
 from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
+from gpu_tui.core.thinned import even
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
-from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, arrow, fit, line, spark, spread
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, arrow, fit, line, spark
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.sweep import state_of
 
@@ -144,8 +145,8 @@ def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:
             line(" ", fit(_value(row, column, sheet), _cells(column, sheet.width), right=right))
         )
         if column == "loss" and sheet.history:
-            values = [value for _, value in losses]
-            drawn = spark(spread(values, sheet.history), sheet.history, "history")
+            values = even(losses, min(sheet.history, len(losses)))
+            drawn = spark(values, sheet.history, "history")
             text.append_text(line(" ", fit(drawn, sheet.history)))
     return text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.speech import counted, say
 from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.ui.text.deadlines import rows_of
 
 
 def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
@@ -23,9 +24,9 @@ def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
                 "→ {name} is selected: {value}.", name=view.name, value=say(view.verdict.value)
             )
         case "Danger clocks" if fleet.clocks:
+            ticking = rows_of(one for one in fleet.clocks if one.ticks)
             return say(
-                "→ {clocks} for this fleet, the next one on top.",
-                clocks=counted(len(fleet.clocks), "clock"),
+                "→ {clocks} ticking, the next one on top.", clocks=counted(len(ticking), "clock")
             )
         case "Vitals" | "Queue" | "Log" if view is not None:
             return say(

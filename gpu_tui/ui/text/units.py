@@ -6,6 +6,7 @@ from datetime import datetime
 
 import humanize
 
+from gpu_tui.core.number import floored
 from gpu_tui.core.speech import LANGUAGES, language, say
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -94,6 +95,12 @@ def money(amount: float, currency: str | None, *, cents_to: float = 1000) -> str
     if currency in SIGNS:
         return f"{SIGNS[currency]}{digits}"
     return f"{digits} {currency}" if currency else digits
+
+
+def least(amount: float, currency: str | None, *, cents_to: float = 1000) -> str | None:
+    """A lower bound of money: `≥¥2.08`, rounded down; None below a cent, which says nothing."""
+    known = floored(amount, 2 if abs(amount) < cents_to else 0)
+    return f"≥{money(known, currency, cents_to=cents_to)}" if known > 0 else None
 
 
 def number(value: float) -> str:

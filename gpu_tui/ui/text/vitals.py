@@ -27,6 +27,7 @@ from gpu_tui.ui.text.marks import (
     level_mark,
     level_style,
     line,
+    of_mounts,
     spark,
     wrap,
 )
@@ -410,9 +411,13 @@ def _mount(mount: Mount, end: Text, fresh: Freshness, cells: tuple[int, int, int
     name, size, count = cells
     return line(
         fit(_plain(mount.path, fresh), name),
-        gauge(used, level("bytes", used), fresh, cells=SHARE + 1),  # `100 of 2.0k` were a count
+        gauge(
+            used, level("bytes", used), of_mounts((mount,), "bytes", fresh), cells=SHARE + 1
+        ),  # `100 of 2.0k` were a count
         fit(line((total, "muted")), size) if size else "",
-        gauge(inodes, level("inodes", inodes), fresh, cells=SHARE + 1),
+        gauge(
+            inodes, level("inodes", inodes), of_mounts((mount,), "inodes", fresh), cells=SHARE + 1
+        ),
         fit(line((inode_total, "muted")), count) if count else "",
         "  ",
         end,

@@ -24,7 +24,7 @@ STEPS: tuple[tuple[str, str, str], ...] = (
     ("queue", "Queue", "The sweep as planned against what the box shows: a log that says done is only a claim."),
     ("log", "Log", "Always at the tail. n jumps to the next alarm; the line below says what to do about it."),
     ("log", "Findings", "f lists everything worth seeing, worst first, with evidence and remedy."),
-    ("instances", "Teardown", "t opens a ladder: pull, compare, load, and only then a phrase to type. Enter never destroys."),
+    ("instances", "Teardown", "t opens a ladder: pull, compare, load, and only then a phrase to type: enter alone destroys nothing."),
     ("instances", "That is all", "? shows all keys, ctrl+p every action by name, q leaves."),
 )  # fmt: skip
 WAYS: dict[str, int | None] = {"space": 1, "enter": 1, "backspace": -1, "escape": None}
