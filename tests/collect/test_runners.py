@@ -145,7 +145,9 @@ async def test_panes_of_tmux_and_how_they_ended(box: RunnerBox, shell: str) -> N
         "tmux", "-f", "/dev/null", "new-session", "-d", "-s", "大 lr", sys.executable, str(script)
     )
     box.run("tmux", "set-option", "-g", "remain-on-exit", "on")
-    box.run("tmux", "new-session", "-d", "-s", "broken", "sh -c 'exit 7'")
+    # It ends once its pane stands: of one that ends before, tmux may never know how.
+    box.run("tmux", "new-session", "-d", "-s", "broken", "sh -c 'read line; exit 7'")
+    box.run("tmux", "send-keys", "-t", "broken", "Enter")
     box.run("tmux", "new-session", "-d", "-s", "idle")
     async with asked(box, shell) as inbox:
         known: dict[str, Job] = {}
