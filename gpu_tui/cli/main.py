@@ -53,9 +53,8 @@ COMMANDS = (
 )
 COCKPIT = "cockpit"  # what runs when no command is named
 WATCHING = (COCKPIT, "watch")  # for hours, most often: what they can do without they do not load
-LOADING = (
-    50_000  # objects made before the collector looks: of what modules bring nothing is garbage
-)
+# Objects made before the collector looks: of what modules bring nothing is garbage.
+LOADING = 50_000
 
 VALUE_FLAGS = (
     "--config",
@@ -66,9 +65,8 @@ VALUE_FLAGS = (
     "--language",
 )  # may stand before the command
 
-NEAR = (
-    0.7  # how like an option or a command a word must be to be taken for it: --theme is no --help
-)
+# How like an option or a command a word must be to be taken for it: --theme is no --help.
+NEAR = 0.7
 
 USAGE = 64
 FAILED = 2

@@ -68,9 +68,8 @@ class FrameReader:
         self._control = b"@" + nonce.encode() + b" "
         self._metrics = {b"%d" % mark: metric for mark, metric in enumerate(metrics)}
         self.wants_beats = False
-        self.steps: set[str] = (
-            set()
-        )  # metrics that began a command since their last frame; to be emptied
+        # Metrics that began a command since their last frame; to be emptied.
+        self.steps: set[str] = set()
         self._line = bytearray()
         self._cut = False  # the rest of an overlong line is being skipped
         self._drafts: dict[bytes, _Draft] = {}

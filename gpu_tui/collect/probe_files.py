@@ -18,14 +18,12 @@ from gpu_tui.core.sample import FailureKind
 from gpu_tui.parse import nvidia_smi, stat
 
 FILES_LIMIT = 4.0
-FILES_ROOM = (
-    900_000  # bytes of one look's rows, below MAX_SECTION and what the kernel takes as arguments
-)
+# Bytes of one look's rows, below MAX_SECTION and what the kernel takes as arguments.
+FILES_ROOM = 900_000
 NEWEST_ROOM = 90_000  # bytes more, for the rows of the newest checkpoints
 NAMES_MOST = 4_000  # checkpoints that are weighed against each other in one look
-SELDOM = (
-    6  # looks from one in which the newest are picked to the next; between them these are looked at
-)
+# Looks from one in which the newest are picked to the next; between them these are looked at.
+SELDOM = 6
 ROW = 48  # bytes of a row beside the name
 
 NOT_STARTED = 126  # what a shell says of a program with more arguments than the kernel takes

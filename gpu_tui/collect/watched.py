@@ -36,9 +36,8 @@ MEMORIES = 300  # logs that are not followed now and could be taken up where the
 RETRY_SECONDS = 2.0
 SLOW_LOGIN = 2.5  # seconds: on such a line a kilobyte of a program may be an eighth of a second
 REFUSED_SECONDS = 15.0
-LONGEST_PAUSE = (
-    900.0  # seconds until an unreadable ended log is asked for again: a dead mount keeps each asker
-)
+# Seconds until an unreadable ended log is asked for again: a dead mount keeps each asker.
+LONGEST_PAUSE = 900.0
 TOO_FEW = (
     "the box allows too few sessions (MaxSessions) to follow this log beside what matters more"
 )

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from gpu_tui.core.plain import plain
 
-WORDS_WITHIN = (
-    12  # lines: behind its word a program still names what it saved, and how long it took
-)
+# Lines: behind its word a program still names what it saved, and how long it took.
+WORDS_WITHIN = 12
 
 _RUN = r"(?:(?:pre-?|fine-?)?(?:train|tun|fitt)ing|run|job|experiment|optimi[sz]ation|script)"
 _OVER = r"(?:completed?|finished|done|ended|over|stopped|converged)"

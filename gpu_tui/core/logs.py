@@ -39,9 +39,8 @@ class Progress:
     rate_per_second: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     epoch_exact: float | None = None  # the epoch as printed where it has a fraction: 0.32
-    phase: str | None = (
-        None  # what is counted: "eval", "load" (data, shards, downloads); None: the run
-    )
+    # What is counted: "eval", "load" (data, shards, downloads); None: the run.
+    phase: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,8 @@ NOTES = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})
 UNDER_WAY = ".tmp"
 # How the queue's log tells that a cell began and did not come to its end. What is not known is none of it.
 NO_END = "no end line"
-NO_COPY = (
-    "exit 2, as after a copy that failed"  # run_one.sh trained it, and what lies there may be older
-)
+# run_one.sh trained it, and what lies there may be older.
+NO_COPY = "exit 2, as after a copy that failed"
 ILL = re.compile(rf"exit -?[0-9]{{1,9}}|{NO_END}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ASTRAY = re.compile(

@@ -44,9 +44,8 @@ class Seen:
         self.kind = "pull" if verb is None else "park" if verb.park else "stop"
         self.loss: Loss | None = None
         self.report: MatchReport | None = None  # what is here held against the box
-        self.covered: Cover | None = (
-            None  # what is on the box, and which directories here, held against the cells
-        )
+        # What is on the box, and which directories here, held against the cells.
+        self.covered: Cover | None = None
         self.offer: Offer | None = None
         self.allowed: frozenset[str] = frozenset()  # dotted names allowed to be loaded
         self.on_box = False  # the box's own torch is taken for a proof, though a weaker one

@@ -10,9 +10,8 @@ from itertools import islice
 from typing import overload
 
 Point = tuple[float, float | None]
-SET_BACK = (
-    300.0  # seconds: a point that is older than the newest by more came after a clock was set back
-)
+# Seconds: a point that is older than the newest by more came after a clock was set back.
+SET_BACK = 300.0
 
 
 class Points(Sequence[Point]):

@@ -125,17 +125,14 @@ class Cell:
     logged: bool = False  # the queue's log names it
     again: bool = False  # it ended in an earlier start of the queue, and this one comes to it again
     never_run: bool = False  # the queue went past it, or ended, without starting it
-    job: str | None = (
-        None  # its id at whatever else runs it; None for a cell of our own queue script
-    )
-    finding: str | None = (
-        None  # the kind of finding that its bad end is, where it is no plain crash
-    )
+    # Its id at whatever else runs it; None for a cell of our own queue script.
+    job: str | None = None
+    # The kind of finding that its bad end is, where it is no plain crash.
+    finding: str | None = None
     then: str | None = None  # what began in the place of one that is gone
     seen_at: float | None = None  # it was at work then, and is gone without a word
-    still_seconds: float | None = (
-        None  # it runs, and nothing of it moved for longer than a stall takes
-    )
+    # It runs, and nothing of it moved for longer than a stall takes.
+    still_seconds: float | None = None
     computes: bool | None = None  # then: whether its own cards do; None where nobody can tell
 
     @property

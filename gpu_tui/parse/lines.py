@@ -15,9 +15,8 @@ from gpu_tui.core.logs import Span
 
 TEXT_CAP = 4096  # characters of one line that are kept for the screen
 NAME_CAP = 256  # characters of one name (host, card, process, file)
-PIECE_CAP = (
-    16_384  # bytes of one piece, which is judged at once; a longer segment leaves in several
-)
+# Bytes of one piece, which is judged at once; a longer segment leaves in several.
+PIECE_CAP = 16_384
 PIECE_OVERLAP = 256  # bytes repeated after a cut, so that no word is lost on the seam
 TAB = 8
 SHOWN = "\ufffd"  # what an unprintable run looks like

@@ -20,9 +20,8 @@ from gpu_tui.parse.progress_names import read_names
 from gpu_tui.parse.progress_shapes import Shapes, shape_key
 
 LONGEST = 8192  # characters; the end of a longer line is read
-DIFFERS = (
-    1.5  # percent between a share that is printed and the one of two numbers, rounded as it likes
-)
+# Percent between a share that is printed and the one of two numbers, rounded as it likes.
+DIFFERS = 1.5
 _NUMBER = re.compile("[0-9]|nan|inf")
 
 

@@ -183,9 +183,8 @@ RATE_NAMED = re.compile(
     r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/]|:[0-9])",
     re.IGNORECASE,
 )
-_CLOCK_GOES_ON = (
-    r":(?! {1,8}[0-9]{1,12}(?:%|it ))"  # `loss: 0.4:  10%|` ends a description, before its bar
-)
+# `loss: 0.4:  10%|` ends a description, before its bar.
+_CLOCK_GOES_ON = r":(?! {1,8}[0-9]{1,12}(?:%|it ))"
 NAMED = re.compile(
     rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|[aA]rray\(|"
     rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_/]|{_CLOCK_GOES_ON}|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]| or [iI]nf\b|%(?:\||\s?(?:━|╸|─|Completed \||\(?[0-9]{{1,12}}/)))"

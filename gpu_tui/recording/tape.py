@@ -37,9 +37,8 @@ from gpu_tui.recording.shape import is_time
 FORMAT = 1
 MAGIC = "gpu-tui recording"
 WAITING = 20_000  # records that may wait for the disk
-WAITING_BYTES = (
-    33_554_432  # and how much they may be, roughly: one flood comes faster than it is packed
-)
+# Bytes that they may be, roughly: one flood comes faster than it is packed.
+WAITING_BYTES = 33_554_432
 FLUSH_SECONDS = 1.0
 MOST = 1_073_741_824  # bytes of one file
 

@@ -25,9 +25,8 @@ from gpu_tui.new_file import leads_on, named
 from gpu_tui.state.views import FleetView
 
 LINE = 75  # octets, the line break not counted
-EPOCH_MINUTES = (
-    28_000_000  # of SEQUENCE: the minute of 2023-03-28 is 0; it fits 32 bits for 4,000 years
-)
+# Minutes, of SEQUENCE: that of 2023-03-28 is 0; it fits 32 bits for 4,000 years.
+EPOCH_MINUTES = 28_000_000
 INSTANCE = "X-GPU-TUI-INSTANCE"
 BASIS = "X-GPU-TUI-BASIS"
 MOST_LINES = 120  # of one older event

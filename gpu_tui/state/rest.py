@@ -11,9 +11,8 @@ from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.runs_before import box_of
 
 COUNTER = "idle"
-LONGEST_BLIND = (
-    3_900.0  # seconds between two looks: a patrol each hour is one, a look each day is none
-)
+# Seconds between two looks: a patrol each hour is one, a look each day is none.
+LONGEST_BLIND = 3_900.0
 STAMP_SLACK = 5.0  # our clock and the box's, and what one look takes
 
 

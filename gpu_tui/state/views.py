@@ -80,18 +80,16 @@ class InstanceView:
     findings: tuple[Finding, ...]
     logs: tuple[LogView, ...]
     profile: Profile | None = None
-    queue_read: float | None = (
-        None  # the queue is only remembered: the box is off; when it was read
-    )
+    # The queue is only remembered: the box is off; when it was read.
+    queue_read: float | None = None
     end: OpenEnd | None = None  # of a teardown that is not proven to be over
     own_end: OwnEnd | None = None  # of the last one that is
     clock_skew: float | None = None
     uptime: float | None = None
     cause: Cause | None = None  # of a crash
     settling: bool = False  # the log is newer than the process table: the next beat tells more
-    oom_baseline: int | None = (
-        None  # oom_kill when first seen by this gpu-tui; None before a reading
-    )
+    # oom_kill when first seen by this gpu-tui; None before a reading.
+    oom_baseline: int | None = None
     series: Mapping[str, Sequence[Point]] = field(default_factory=dict)
     series_basis: Mapping[str, str] = field(default_factory=dict)  # where a history's past is from
     # the losses of a cell by how far it had come: epochs, or steps where it counts only those

@@ -7,9 +7,8 @@ that left goes on to its end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.evidence import (
@@ -17,15 +16,8 @@ from gpu_tui.core.evidence import (
     Accepted,
     Acknowledged,
     Event,
-    Identity,
-    Inventory,
     Listed,
-    Loaded,
-    Matched,
     Overridden,
-    Plan,
-    Pulled,
-    Quiet,
     ReadBack,
     Relocked,
     Tick,
@@ -35,23 +27,19 @@ from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.gate import Gate, State
 from gpu_tui.core.ladder import GateView
 from gpu_tui.core.manifest import Manifest
-from gpu_tui.core.plain import plain
 from gpu_tui.core.transfer import Transfer
-from gpu_tui.core.waiver import Waiver, required
 from gpu_tui.teardown.act import Act, Pace
 from gpu_tui.teardown.box import BoxError, NotConnected
-from gpu_tui.teardown.diary import Diary, names, sentence
+from gpu_tui.teardown.diary import Diary, sentence
 from gpu_tui.teardown.gather import Gather
-from gpu_tui.teardown.journal import Held, Hold, Journal, JournalDamaged, Reading
+from gpu_tui.teardown.journal import Held, Hold, Journal, JournalDamaged
 from gpu_tui.teardown.judging import Judging
-from gpu_tui.teardown.past import box_of, seen_before
 from gpu_tui.teardown.settle import settle
 from gpu_tui.teardown.unreached import Unreached, unreached
 from gpu_tui.teardown.words import Kept, paint
 from gpu_tui.transport.base import LinkError, RemoteFileError
 
 HOLD_TRIES = 3
-LEFT_KEPT = 50  # names of what is not pulled, in one record
 CUT_OFF = "the look at the provider was cut off: what became of the call is not known"
 # What may go wrong while evidence is gathered; everything else is a bug and surfaces as one.
 TROUBLE = (LinkError, RemoteFileError, BoxError, OSError, JournalDamaged, Held)
@@ -89,7 +77,6 @@ class Climb:
         self._task: asyncio.Task[None] | None = None
         self._act_task: asyncio.Task[None] | None = None
         self._hold: Hold | None = None
-        self._known: frozenset[str] | None = None  # names that the journal has of this box
         self._closed = False
         self._unreached: Unreached | None = None
         self._kept = Kept()
@@ -220,7 +207,7 @@ class Climb:
                 unresolved = await settle(
                     self._journal, gather.instance, gather.provider, gate.digest
                 )
-                return await self._with_past(await gather.plan(gate.verb, unresolved))
+                return await self._diary.with_past(await gather.plan(gate.verb, unresolved))
             case State.QUIESCING:
                 return await gather.quiet()
             case State.LISTING:
@@ -240,7 +227,7 @@ class Climb:
 
     async def _take(self, event: Event) -> None:
         """Apply evidence, show it, and keep it in the journal."""
-        gate, write = self._gate, self._diary.write
+        gate = self._gate
         before, acknowledged = gate.state, gate.acknowledged
         self._transfer = None
         if isinstance(event, Tick | Relocked):
@@ -249,83 +236,10 @@ class Climb:
             await self._judging.take(event)
         self._publish()
         if isinstance(event, Acknowledged) and gate.acknowledged != acknowledged:
-            await self._acknowledged(event)
+            await self._diary.acknowledged(event)
         if gate.state in (before, State.CLOSED):
             return
-        detail: dict[str, object] = {"refused": gate.because} if gate.state is State.BLOCKED else {}
-        match event:
-            case Quiet():
-                plan = gate.of(Plan)
-                verb = plan.verb if plan else None
-                deletes = list(verb.deletes) if verb else []
-                if plan and plan.cells:
-                    detail |= await self._news(plan.identity, plan.cells.names)
-                await write("plan", running=names(event.at_work), deletes=deletes, **detail)
-            case Inventory():
-                files, size = len(event.manifest.files), event.manifest.total_bytes
-                detail |= await self._news(event.identity, required(event))
-                if left := event.left.paths:
-                    detail |= {"not_pulled": len(left), "names": names(left[:LEFT_KEPT])}
-                await write("manifest", files=files, bytes=size, **detail)
-            case Pulled():
-                if event.into:
-                    detail |= {"into": plain(event.into, 1_024)}
-                await write("pulled", files=event.files, bytes=event.bytes, **detail)
-            case Matched():
-                digest = await asyncio.to_thread(lambda: event.remote.digest)
-                await write("matched", digest=digest, **detail)
-            case Loaded():
-                bad = [v.path for v in event.verdicts if v.load in ("failed", "refused")]
-                await write("loaded", files=len(event.verdicts), bad=bad[:50], **detail)
-            case Overridden():
-                allowed = sorted(gate.allowed)
-                await write("override", typed=event.text, names=allowed, on_box=gate.on_box)
-            case Typed() if gate.state is State.RECHECKING:
-                await write("confirmed", typed=event.text)
-            case Abandoned() if gate.state is State.RECHECKING and gate.loss is not None:
-                await write(
-                    "abandon",
-                    typed=event.text,
-                    paths=list(gate.loss.paths),
-                    cells=list(gate.loss.cells),
-                    running=list(gate.loss.running),
-                )
-
-    async def _acknowledged(self, event: Acknowledged) -> None:
-        """What a person said of one second resource or exception, with what stood there."""
-        seen = next(one for one in self._gate.asked if one.key == event.resource_id)
-        if isinstance(seen, Waiver):
-            about = [plain(f"{name}: {why}" if why else name) for name, why in seen.about]
-            await self._diary.write("exception", typed=event.typed, kind=seen.kind, names=about)
-            return
-        await self._diary.write(
-            "acknowledged", typed=event.typed, resource=plain(seen.key), fate=seen.fate
-        )
-
-    async def _with_past(self, plan: Event) -> Event:
-        """The plan, and what earlier climbs saw of this box. What is no plan is the gate's to refuse."""
-        if not isinstance(plan, Plan):
-            return plan
-        return replace(plan, before=tuple(sorted(await self._before(plan.identity))))
-
-    async def _before(self, identity: Identity) -> frozenset[str]:
-        """What the journal names of this box, read once."""
-        if self._known is None:
-            try:
-                found = await asyncio.to_thread(self._journal.read)
-            except OSError:
-                if self._gate.kind != "pull":
-                    raise
-                found = Reading()
-            self._known = seen_before(found.records, self._gate.instance, identity)
-        return self._known
-
-    async def _news(self, identity: Identity, found: Collection[str]) -> dict[str, object]:
-        """For a record: which box, and what no record names of it yet."""
-        known = await self._before(identity)
-        new = sorted({name for name in found if name.isprintable()} - known)
-        self._known = known | set(new)
-        return {"box": box_of(identity), "seen": new} if new else {}
+        await self._diary.keep(event)
 
     async def _wait(self, gather: Gather) -> Event:
         """Something typed, or the next beat; what the fleet says meanwhile may shut the gate."""

@@ -11,9 +11,8 @@ from pathlib import Path
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.openssl import large_sha256
 
-OWN = (
-    ".gpu-tui"  # our own directory beside the results: partial files, replaced copies, the manifest
-)
+# Our own directory beside the results: partial files, replaced copies, the manifest.
+OWN = ".gpu-tui"
 BLOCK = 1 << 20
 Progress = Callable[[int], None]  # told of each block's bytes
 

@@ -13,6 +13,7 @@ from gpu_tui.transport.channels import SHELL, WINDOW, ProgramOutput, guarded
 from gpu_tui.transport.files import SftpFiles
 from gpu_tui.transport.hops import Hop, broken, lost_hop
 from gpu_tui.transport.lines import CLOSE_SECONDS, FILES, RUN, STREAM, Line, Lines
+from gpu_tui.transport.proxy import Proxy
 from gpu_tui.transport.pulse import beats, keepalive
 
 HOP_SECONDS = 1.5  # for a jump host to show that it lives, when the box behind it fell silent
@@ -133,7 +134,17 @@ class SshConnection:
             hop = await self._silent_hop()
         if hop is not None:
             return lost_hop(hop)
+        if said := await self._last_words():
+            return LinkLost(f"the connection was lost: the ProxyCommand ended: {said}")
         return LinkLost(f"the connection was lost: {error or 'closed by the box'}")
+
+    async def _last_words(self) -> str:
+        """What a ProxyCommand said as it ended; empty where it said nothing, or there is none."""
+        proxy = self._connection.get_extra_info("proxy")
+        if not isinstance(proxy, Proxy) or not proxy.hung_up:
+            return ""
+        await proxy.wait_closed()
+        return proxy.said
 
     async def _silent_hop(self) -> str | None:
         """The box fell silent: so may a hop have, which is then of no use to others either."""

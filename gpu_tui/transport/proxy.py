@@ -30,9 +30,8 @@ for _ in 1 2 3 4 5; do
 done
 kill -s KILL -- "-$$"
 """
-END_SECONDS = (
-    2.0  # for all of it to be gone: a process in the middle of a disk's answer may take longer
-)
+# Seconds for all of it to be gone: a process in the middle of a disk's answer may take longer.
+END_SECONDS = 2.0
 POLL_SECONDS = 0.02
 LAST_WORDS_SECONDS = 0.3  # one that left the session may hold its stderr open
 SAID_CAP = 4096
@@ -51,7 +50,7 @@ class Proxy:
         self._ending: asyncio.Task[None] | None = None
         self._mute = asyncio.Event()  # its stderr has ended
         self._tail = b""
-        self._hung_up = False  # it closed its own stdin or stdout: what it says then is why
+        self.hung_up = False  # it closed its own stdin or stdout: what it says then is why
 
     async def create_connection(
         self, factory: Callable[[], Any], host: str, port: int
@@ -65,7 +64,7 @@ class Proxy:
         assert process.stderr
 
         def gone(error: Exception | None) -> None:
-            self._hung_up = self._hung_up or self._ending is None
+            self.hung_up = self.hung_up or self._ending is None
             connection.connection_lost(error)
 
         self._stdin, _ = await loop.connect_write_pipe(lambda: _End(gone), process.stdin)
@@ -94,8 +93,12 @@ class Proxy:
 
     def _hear(self, data: bytes) -> None:
         """Its stderr is always read on, and little of it kept."""
-        if self._ending is None or self._hung_up:
+        if self._ending is None or self.hung_up:
             self._tail = (self._tail + data)[-SAID_CAP:]
+
+    def forget(self) -> None:
+        """The login is done: what it said up to here is why of nothing that comes."""
+        self._tail = b""
 
     @property
     def said(self) -> str:

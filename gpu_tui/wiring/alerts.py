@@ -27,9 +27,8 @@ from gpu_tui.wiring.secret import secrets_of
 FILE_NAME = "history.sqlite"
 CALM_SECONDS = 1.5  # no history line for this long: what is looked at is now
 LONGEST_CALM = 20.0  # seconds after which a look is taken all the same
-FRESH_SECONDS = (
-    1.0  # a look of the screen that young is taken; less than CALM_SECONDS, so it is calm as well
-)
+# A look of the screen that young is taken; less than CALM_SECONDS, so it is calm as well.
+FRESH_SECONDS = 1.0
 
 
 @asynccontextmanager

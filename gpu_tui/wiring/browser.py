@@ -87,9 +87,8 @@ class Tabs:
     """The open tabs, each with its cockpit."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._command = (
-            f"exec {shlex.join(command)}"  # no shell stays between the server and a cockpit
-        )
+        # No shell stays between the server and a cockpit.
+        self._command = f"exec {shlex.join(command)}"
         self._open: set[web.WebSocketResponse] = set()
         self._names: frozenset[str] | None = None
 

@@ -14,9 +14,8 @@ from gpu_tui.wiring.fleet import Room, open_fleet
 
 CHECK_LIMIT = 30.0
 LOOK_SECONDS = 0.1
-QUIET_SECONDS = (
-    0.6  # no line of history for this long, where nothing else tells that all of it is in
-)
+# No line of history for this long, where nothing else tells that all of it is in.
+QUIET_SECONDS = 0.6
 SLOW_SECONDS = 3.0  # the same, where a log is known to be still on its way
 
 

@@ -33,6 +33,12 @@ def back():
         os.write(1, data)
     os._exit(0)
 threading.Thread(target=back, daemon=True).start()
+def expire():
+    open(sys.argv[3]).read()
+    print("the token has expired", file=sys.stderr)
+    os._exit(1)
+if sys.argv[3:]:
+    threading.Thread(target=expire, daemon=True).start()
 while data := os.read(0, 65536):
     way.sendall(data)
 """
@@ -131,6 +137,25 @@ async def test_a_link_that_is_lost_leaves_nothing_of_it(
     async with asyncio.timeout(10):
         assert await connection.wait_closed() is not None
     await wait_until(mark, gone=True)
+    await connection.close()
+
+
+async def test_what_it_says_as_it_ends_long_after_the_login_is_told(
+    box: Sshd, transport: SshTransport, tmp_path: Path
+) -> None:
+    """And not what it said before: that was why of nothing."""
+    os.mkfifo(tmp_path / "end")
+    connection = await transport.connect(by(f"{way(tmp_path)} {tmp_path}/end", box))
+    (tmp_path / "end").write_text("now\n")
+    async with asyncio.timeout(10):
+        lost = await connection.wait_closed()
+    assert str(lost) == "the connection was lost: the ProxyCommand ended: the token has expired"
+    await connection.close()
+    connection = await transport.connect(by(way(tmp_path), box))
+    box.kill_sessions()
+    async with asyncio.timeout(10):
+        lost = await connection.wait_closed()
+    assert "on the way" not in str(lost)
     await connection.close()
 
 

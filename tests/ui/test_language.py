@@ -146,6 +146,7 @@ ROOMS = (
     "core/proof.py",
     "core/waiver.py",
     "teardown/words.py",
+    "teardown/words_next.py",
     "teardown/words_plan.py",
     "core/cause.py",
 )

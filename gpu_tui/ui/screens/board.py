@@ -79,9 +79,8 @@ class Board(Still, Screen[None]):
         self._second = self._preset.pane
         self._habits = Habits(None)
         self._zoomed = False
-        self.touched = (
-            False  # by key or mouse, as the app says: from then on no selection moves by itself
-        )
+        # By key or mouse, as the app says: from then on no selection moves by itself.
+        self.touched = False
         self._settled = False  # every box had its say: it moves for an alarm only
         self._heard: float | None = None  # when the last box had not said anything yet
         self.moment: Moment | None = None

@@ -68,9 +68,8 @@ def _widths(width: int, count: int, *, results: bool) -> _Widths:
     """For a queue of `count` cells, `results` of which are watched. A column gives way whole: half of a number is another number."""
     index = max(3, len(str(count)))
     state = 13 if width >= NARROW else 1
-    spare = width - (
-        index + 1 + state + 1 + 1 + 8 + 7
-    )  # beside the name, its epoch and what is left
+    # Beside the name, its epoch and what is left.
+    spare = width - (index + 1 + state + 1 + 1 + 8 + 7)
     given = {"exit": 5, "loss": 9, "took": 8}
     while given and spare - sum(given.values()) < LEAST_NAME:
         given.popitem()

@@ -13,9 +13,8 @@ from gpu_tui.core.speech import say
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.widgets.paint import paint
 
-SETTLE = (
-    0.5  # seconds after the focus came in which no key counts: it may have been meant for elsewhere
-)
+# Seconds after the focus came in which no key counts: it may have been meant for elsewhere.
+SETTLE = 0.5
 TOO_FAST = 0.005  # seconds between two keys that no hand can type: a paste, or a terminal answering
 PASSED = ("tab", "shift+tab", "escape", "up", "down", "pageup", "pagedown", "home", "end")
 
