@@ -243,9 +243,6 @@ main() {
         fi
     done
 }
-
-proc=@PROC@
-cgroup=@CGROUP@
 """
 
 ROLES = r"""
@@ -280,6 +277,17 @@ esac
 END = """
 main
 exit
+"""
+
+WHERE = """
+proc=@PROC@
+cgroup=@CGROUP@
+"""
+
+# On a far and narrow line most of the text is seconds away when this much of it is there: the kernel's own
+# numbers are told once meanwhile.
+FIRST_LOOK = """
+( eval "$sampler"; surroundings; bearings; round_box; flush ) </dev/null 2>/dev/null
 """
 
 
@@ -318,11 +326,13 @@ def write_program(
 ) -> str:
     """The whole text for one start. A probe's mark is its place in `snippets`.
 
-    `proc` and `cgroup` are shell words.
+    `proc` and `cgroup` are shell words. Without `python` it is half as long, and looks at the box before
+    all of it has come.
     """
     tick = tick_of(poll)
     marks = {probe: mark for mark, probe in enumerate(snippets)}
-    rounds, starts, waiting, busy, minding, rousing = [], [], [], [], [], []
+    rounds: dict[str, str] = {}
+    starts, waiting, busy, minding, rousing = [], [], [], [], []
     native: dict[Probe, tuple[int, int, int]] = {}
     lanes: dict[str, tuple[int, int]] = {}
     for name in dict.fromkeys((MAIN_LANE, *(probe.lane for probe in snippets))):
@@ -333,7 +343,7 @@ def write_program(
             f'begin {marks[probe]}\n{snippets[probe]}say end "$n"\nfi\n'
             for probe in mine
         )
-        rounds.append(f"round_{name}() {{\n    :\n{asked}}}\n")
+        rounds[name] = f"round_{name}() {{\n    :\n{asked}}}\n"
         looks = {probe: max(1, round(stride_of(probe, poll) / own)) for probe in mine}
         native |= {p: (marks[p], own, looks[p]) for p in mine if p.metric in NATIVE}
         if name != MAIN_LANE:
@@ -371,17 +381,22 @@ def write_program(
     for probe in snippets:
         if probe.metric == CARDS:
             constants |= loop_words(stride_of(probe, poll) * tick)
-    # On a narrow line the text for python is not sent, and nor is this.
+    # Without the text for python this is not sent, either.
     for_bash = FOR_BASH + TABLE_FOR_BASH + (LOOP_FOR_BASH if python and "LOOP" in constants else "")
     constants["FOR_BASH"] = shlex.quote(_filled(for_bash, constants))
-    main, launcher, on_box = MAIN + END, LAUNCHER, ""
-    if python:
-        main, launcher = MAIN + ROLES + END, FOR_PYTHON + LAUNCHER
-        on_box = write_python(nonce, tick, native, lanes)
-    sampler = _filled(PRELUDE + TABLE, constants) + "".join(rounds) + _filled(main, constants)
+    first = _filled(PRELUDE + WHERE, constants) + rounds.pop(MAIN_LANE)
+    rest = _filled(TABLE, constants) + "".join(rounds.values())
+    if not python:
+        rest += _filled(MAIN + END, constants)
+        return (
+            f"sampler={shlex.quote(first)}\n{terse(FIRST_LOOK)}sampler=$sampler{shlex.quote(rest)}\n"
+            f"on_box=\n{_filled(LAUNCHER, constants)}"
+        )
+    sampler = first + rest + _filled(MAIN + ROLES + END, constants)
+    on_box = write_python(nonce, tick, native, lanes)
     return (
         f"sampler={shlex.quote(sampler)}\non_box={shlex.quote(on_box)}\n"
-        f"{_filled(launcher, constants)}"
+        f"{_filled(FOR_PYTHON + LAUNCHER, constants)}"
     )
 
 

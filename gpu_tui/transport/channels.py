@@ -18,6 +18,7 @@ WINDOW = 262_144
 WIDEST = 4_194_304
 PASSES_SECONDS = 0.5
 STDERR_CAP = 8192
+PACKET = 2048  # bytes of a program that go out at once
 SHELL = "exec /bin/sh -s"
 
 # A program that is run to its end. Its stdin is our lifeline: when the client leaves, however, the
@@ -74,7 +75,9 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         asyncio.get_running_loop().call_soon(self._send)
 
     def _send(self) -> None:
-        self.write(self._program)
+        """In small packets: of a large one a slow line brings nothing before its last byte."""
+        for start in range(0, len(self._program), PACKET):
+            self.write(self._program[start : start + PACKET])
         self._program = b""
 
     def write(self, data: bytes) -> None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shell_box import GPU_ROW, ShellBox, finish, start
+from shell_box import COMMANDS, GPU_ROW, ShellBox, finish, start
 from test_sampler import alive, command_line, sampling, value
 
 from gpu_tui.collect import program_python
@@ -400,3 +400,25 @@ async def test_without_that_text_sh_samples(files: ShellBox):
     (group,) = plan(files.instance(), python=False)
     async with running(files, "python", group) as (process, _):
         assert not any(b"python3" in command_line(pid)[0] for pid in child_of(process.pid))
+
+
+@pytest.mark.parametrize("shell", sorted(COMMANDS))
+async def test_on_a_narrow_line_a_third_of_the_text_brings_a_reading(files: ShellBox, shell: str):
+    files.cgroup2()
+    (group,) = plan(files.instance(), python=False)
+    first, rest = group.program[: len(group.program) // 3], group.program[len(group.program) // 3 :]
+    process, reader = await start(files, shell, first), group.reader()
+    assert process.stdin
+    assert process.stdout
+    told: list[tuple[str, int]] = []
+    async with asyncio.timeout(20):
+        while not {"memory", "cpu", "host"}.issubset(metric for metric, _ in told):
+            frames = reader.feed(await process.stdout.read(65_536))
+            told += [(frame.metric, frame.beat) for frame in frames]
+        process.stdin.write(rest.encode())
+        while not {("gpus", 0), ("memory", 1)}.issubset(told):
+            frames = reader.feed(await process.stdout.read(65_536))
+            told += [(frame.metric, frame.beat) for frame in frames]
+            process.stdin.write(b"\n" if reader.wants_beats else b"")
+    assert told.count(("memory", 0)) == 2
+    await finish(process)

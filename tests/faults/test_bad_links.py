@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -81,6 +82,20 @@ async def test_a_far_and_narrow_line_brings_readings_and_stays(box: Sshd) -> Non
         await heard.after(first + 20, read)
         assert len(wire.accepted) == 1
         assert not [event for event in heard.events if lost(event)]
+
+
+async def test_a_program_begins_while_the_rest_of_it_is_on_its_way(box: Sshd) -> None:
+    transport = ssh.SshTransport()
+    async with Wire(box.port) as wire, asyncio.timeout(20):
+        connection = await transport.connect(behind(box, wire))
+        wire.allow(5000)
+        program = "echo first\n" + "# and much more of it\n" * 2000 + "echo last; exit\n"
+        async with connection.stream(program) as chunks:
+            assert await anext(chunks) == b"first\n"
+            wire.allow(float("inf"))
+            assert await anext(chunks) == b"last\n"
+        await connection.close()
+    await transport.close()
 
 
 async def test_after_a_sleep_a_dead_link_is_left_at_once_and_a_living_one_kept(

@@ -33,6 +33,8 @@ class Wire:
         self.arrived = asyncio.Event()  # set with each connection
         self._open = asyncio.Event()
         self._open.set()
+        self._left: float = float("inf")  # bytes that still pass towards the target
+        self._more = asyncio.Event()
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -59,6 +61,11 @@ class Wire:
     def release(self) -> None:
         """The line is back; what was sent meanwhile is on its way."""
         self._open.set()
+
+    def allow(self, count: float) -> None:
+        """So many bytes more pass towards the target, and what comes behind them waits."""
+        self._left = count
+        self._more.set()
 
     def reset(self) -> None:
         """Every connection ends with a real RST, on both sides."""
@@ -94,13 +101,15 @@ class Wire:
         self._writers.add(ask)
         try:
             with suppress(asyncio.CancelledError):  # the wire is taken down
-                await asyncio.gather(self._pass(near, ask), self._pass(far, answer))
+                await asyncio.gather(self._pass(near, ask, up=True), self._pass(far, answer))
         finally:
             for writer in (ask, answer):
                 writer.close()
                 self._writers.discard(writer)
 
-    async def _pass(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    async def _pass(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, up: bool = False
+    ) -> None:
         """One direction: each mouthful leaves when the line is free, and arrives `delay` later."""
         clock = asyncio.get_running_loop().time
         flying: deque[tuple[float, bytes]] = deque()
@@ -119,6 +128,13 @@ class Wire:
                     moved.set()
                     if not data:
                         break
+                    while up and len(data) > self._left:
+                        part, data = data[: int(self._left)], data[int(self._left) :]
+                        self._left = 0
+                        sink.write(part)
+                        self._more.clear()
+                        await self._more.wait()
+                    self._left -= len(data) if up else 0
                     sink.write(data)
                     await sink.drain()
             sink.close()
