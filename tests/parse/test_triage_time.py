@@ -66,11 +66,11 @@ def _looked_at(raw: bytes, sizes: Iterator[int], monkeypatch: pytest.MonkeyPatch
     """How many characters or bytes all readers of a line were given until it was read."""
     seen = 0
 
-    def counted(real: Callable[[str], object]) -> Callable[[str], object]:
-        def call(text: str) -> object:
+    def counted(real: Callable[..., object]) -> Callable[..., object]:
+        def call(text: str, *bounds: int) -> object:
             nonlocal seen
             seen += len(text)
-            return real(text)
+            return real(text, *bounds)
 
         return call
 
