@@ -241,6 +241,56 @@ async def test_news_waits_until_the_answer_to_a_key_was_read(
         assert "it broke" in note.message
 
 
+async def test_a_note_waits_while_a_card_is_open_and_covers_none_of_its_keys(
+    cockpit: Make, text_of: Read
+) -> None:
+    store = healthy()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        store.become(replace(store.fleet, notes=("the file has an error: " + "word " * 60,)))
+        app._tick()
+        while not app.screen.query("Toast"):
+            await pilot.pause()
+        await pilot.press("question_mark")
+        await pilot.pause()
+        app._announce(store.fleet)
+        await pilot.pause()
+        assert not app.screen.query("Toast")
+        assert text_of(app).splitlines()[-1].strip() == "/ search   esc close"
+        await pilot.press("escape")
+        await pilot.pause()
+        app._announce(store.fleet)
+        while not app.screen.query("Toast"):
+            await pilot.pause()
+        assert text_of(app).splitlines()[-3].startswith(" the file has an error: word")
+
+
+@pytest.mark.parametrize(("key", "again"), [("question_mark", True), ("f", False)])
+async def test_news_of_a_finding_is_told_again_unless_the_card_showed_it(
+    cockpit: Make, key: str, again: bool
+) -> None:
+    store = healthy()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        view = store.fleet.instances[0]
+        news = finding("xid", Severity.FATAL, view.name, "it broke", "x")
+        store.become(fleet(replace(view, findings=(news,))))
+        app._tick()
+        while not app.screen.query("Toast"):
+            await pilot.pause()
+        await pilot.press(key)
+        await pilot.pause()
+        assert not app._notifications
+        await pilot.press("escape")
+        while len(app.screen_stack) > 1 or app.screen.query("Toast"):
+            await pilot.pause()
+        app._announce(store.fleet)
+        await pilot.pause()
+        assert ["it broke" in note.message for note in app._notifications] == [True] * again
+
+
 async def test_each_note_has_its_turn_and_a_long_one_ends_in_an_ellipsis(
     cockpit: Make, text_of: Read
 ) -> None:

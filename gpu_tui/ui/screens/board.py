@@ -176,7 +176,9 @@ class Board(Still, Screen[None]):
         if self._tail.view.following:
             return keys
         return [
-            replace(key, label="follow") if (key.context, key.action) == ("log", "pause") else key
+            replace(key, label=say("follow"))
+            if (key.context, key.action) == ("log", "pause")
+            else key
             for key in keys
         ]
 
