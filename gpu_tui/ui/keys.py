@@ -109,7 +109,7 @@ KEYS: tuple[Key, ...] = (
     Key("left_curly_bracket", "skip", "-10 min", "10 minutes back", context="replay", show="{", argument="-600"),
     Key("left_parenthesis", "seek_to", "start", "To the start of the recording", context="replay", show="(", argument="start"),
     Key("right_parenthesis", "seek_to", "end", "To the end of the recording", context="replay", show=")", argument="end"),
-    Key("at", "seek", "go to", "Go to a time: 12:30, 10m, -5m, 50%", context="replay", show="@", footer=4),
+    Key("at", "seek", "go to time", "Go to a time: 12:30, 10m, -5m, 50%", context="replay", show="@", footer=4),
     Key("greater_than_sign", "speed", "faster", "The next faster speed, up to 300", context="replay", show=">", footer=7, argument="1"),
     Key("less_than_sign", "speed", "slower", "The next slower speed, down to a quarter", context="replay", show="<", argument="-1"),
     Key("down,j", "cursor_down", "line down", "One line down", context="list", show="↓ j"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.notifications import Notification
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
@@ -239,6 +240,32 @@ async def test_news_waits_until_the_answer_to_a_key_was_read(
         await pilot.pause()
         (note,) = app._notifications
         assert "it broke" in note.message
+
+
+async def test_no_footer_offers_a_filter_where_nothing_can_be_filtered(
+    cockpit: Make, text_of: Read
+) -> None:
+    app = cockpit(healthy())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        for key, offered in (("3", False), ("4", True)):
+            await pilot.press(key)
+            await pilot.pause()
+            assert ("/ filter" in text_of(app).splitlines()[-1]) is offered
+
+
+@pytest.mark.parametrize(("stood", "waits"), [(0.0, True), (2.0, False)])
+async def test_an_answer_that_was_read_is_not_told_again_after_a_card(
+    cockpit: Make, monkeypatch: pytest.MonkeyPatch, stood: float, waits: bool
+) -> None:
+    app = cockpit(healthy())
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        app.notify("done", timeout=5)
+        await pilot.pause()
+        monkeypatch.setattr(Notification, "time_left", property(lambda one: one.timeout - stood))
+        app.put_aside(reads_findings=False)
+        assert app.take_up() is waits
 
 
 async def test_a_note_waits_while_a_card_is_open_and_covers_none_of_its_keys(
