@@ -258,6 +258,12 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
         elif word in COMMANDS and importlib.util.find_spec(_module(word)) is not None:
             return word, before + words[at + 1 :]
         else:
+            flag = before[-1] if before else ""
+            close = [one for one in VALUE_FLAGS if flag[2:] and one.startswith(flag)]
+            if close:
+                raise UsageError(
+                    f"there is no option {flag}", f"Did you mean {close[0]}? See: gpu-tui --help"
+                )
             close = difflib.get_close_matches(word, available(), n=1, cutoff=NEAR)
             hint = f"Did you mean `gpu-tui {close[0]}`?" if close else "See: gpu-tui --help"
             raise UsageError(f"there is no command {word!r}", hint)

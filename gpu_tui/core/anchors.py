@@ -29,6 +29,9 @@ BOUNDS = {
     "part-rate": LATEST,
 }
 
+NO_DATE = "no date is known; mark it when you learn one"
+NO_BEGINNING = "no beginning is known; mark it when you learn one"
+
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
@@ -93,8 +96,7 @@ def start_of(fact: ClockFact, seen: Anchors) -> Start:
     if fact.anchor == "rental_end":
         return _rental_end(fact, seen)
     if fact.anchor == "manual":
-        what = "beginning" if fact.after else "date"
-        return Start(False, why=f"no {what} is known; mark it when you learn one", off=True)
+        return Start(False, why=NO_BEGINNING if fact.after else NO_DATE, off=True)
     if fact.anchor == "signal":
         return Start(False)  # it comes without a date
     if fact.anchor == "reading":

@@ -50,7 +50,7 @@ class _Form:
     other: str
     letters: int
     specific: bool
-    joins: bool  # a semicolon of its own
+    joins: bool  # a semicolon of its own, or a profile's in a field that is quoted
 
     def find(self, sentence: str) -> dict[str, str] | None:
         """What stands in its fields, or None where the sentence is another."""
@@ -178,7 +178,8 @@ def _form(template: str, other: str) -> _Form:
     letters = sum(char.isalpha() for piece in pieces for char in piece)
     start = template.partition("{")[0]
     specific = letters >= SPECIFIC or len(start) > BEGINS or len(pieces) >= PIECES
-    return _Form(start, template, pieces, other, letters, specific, "; " in template)
+    joins = "; " in template or ":quoted}" in other
+    return _Form(start, template, pieces, other, letters, specific, joins)
 
 
 @cache  # only for the few sentences that a session says

@@ -279,6 +279,8 @@ class LogBuffer:
 
     def near(self, byte: int) -> int | None:
         """A line near `byte` of the newest file; None where that byte is not kept."""
+        if self._open is not None and byte == self._next:
+            return self._whole
         low, chunks = self._same_from, self._chunks
         at = bisect_right(chunks, byte, lo=low, key=lambda chunk: chunk.start or 0) - 1
         if at < low or (self._next is not None and byte >= self._next):

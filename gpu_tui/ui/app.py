@@ -43,12 +43,11 @@ from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.themes import ThemeScreen
 from gpu_tui.ui.text.bulletin import bulletin, in_lines, worst_of
 from gpu_tui.ui.theme import CockpitTheme
-from gpu_tui.ui.toasts import LINES, ToastingApp
+from gpu_tui.ui.toasts import GLANCE, LINES, ToastingApp
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 
 FRAME = 0.25  # seconds between two looks at the log in sight
-GLANCE = 2.0  # seconds in which one reads what a key was answered
 NOTE_STANDS = 8.0  # seconds: it may be an error in a file with the place and what to write there
 TOUCH = (events.Key, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
 FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
@@ -288,6 +287,8 @@ class CockpitApp(ToastingApp):
         bulletins = self._news.take(fleet)
         self._notices.take(fleet.notes)
         alone = len(self.screen_stack) < 2 and not self.screen.query("Toast")
+        if alone and not bulletins and self.take_up():
+            return
         if alone and not bulletins and (note := self._notices.next()):
             # told when no other toast stands, and over no card: it has several lines
             self.tell(lambda room: in_lines(told(note), room, LINES), timeout=NOTE_STANDS)
@@ -309,6 +310,7 @@ class CockpitApp(ToastingApp):
         self.tell(
             lambda room: bulletin(news, others, room),
             severity=cast("SeverityLevel", bad.get(news.severity, "information")),
+            listed=news.severity is not Severity.NONE,
         )
 
     def _call(self, news: News, others: int) -> None:

@@ -18,7 +18,8 @@ from gpu_tui.core.speech import say
 @dataclass(frozen=True, slots=True)
 class Key:
     """One key: what it does, where, and how it is written. `footer` 0 keeps it out of the footer;
-    a lower number stays longer when the footer is narrow. `argument` is the action's parameter.
+    a lower number stays longer when the footer is narrow. `argument` is the action's parameter. `asks` is
+    a key that asks a box for something: where a recording is shown, there is none.
     """
 
     key: str
@@ -30,6 +31,7 @@ class Key:
     footer: int = 0
     show: str | None = None
     argument: str | None = None
+    asks: bool = False
 
     @property
     def id(self) -> str:
@@ -86,7 +88,7 @@ KEYS: tuple[Key, ...] = (
     Key("p", "profile", "profile", "The platform's whole profile", footer=7),
     Key("c", "chart", "chart", "Histories of this instance as charts", footer=9),
     Key("S", "sweep", "sweep", "The whole sweep: end, cost, every cell, what to move", footer=9),
-    Key("r", "reconnect", "reconnect", "Try this box again now", footer=10),
+    Key("r", "reconnect", "reconnect", "Try this box again now", footer=10, asks=True),
     Key("t", "teardown", "teardown", "Verify, then stop the meter: opens the ladder", dangerous=True, footer=3),
     Key("e", "evidence", "evidence", "The log line behind this instance's worst finding", footer=12),
     Key("exclamation_mark", "shell", "shell", "A shell on this box by your own ssh; exit brings you back", dangerous=True, show="!", footer=13),
@@ -107,7 +109,7 @@ KEYS: tuple[Key, ...] = (
     Key("left_curly_bracket", "skip", "-10 min", "10 minutes back", context="replay", show="{", argument="-600"),
     Key("left_parenthesis", "seek_to", "start", "To the start of the recording", context="replay", show="(", argument="start"),
     Key("right_parenthesis", "seek_to", "end", "To the end of the recording", context="replay", show=")", argument="end"),
-    Key("at", "seek", "go to", "Go to a time: 12:30, 10m, -5m, 50%", context="replay", show="@", footer=4),
+    Key("at", "seek", "go to time", "Go to a time: 12:30, 10m, -5m, 50%", context="replay", show="@", footer=4),
     Key("greater_than_sign", "speed", "faster", "The next faster speed, up to 300", context="replay", show=">", footer=7, argument="1"),
     Key("less_than_sign", "speed", "slower", "The next slower speed, down to a quarter", context="replay", show="<", argument="-1"),
     Key("down,j", "cursor_down", "line down", "One line down", context="list", show="↓ j"),
@@ -141,7 +143,7 @@ KEYS: tuple[Key, ...] = (
     Key("right,l", "shift", "to the right", "Scroll long lines to the right", context="log", show="→ l", argument="1"),
     Key("left,h", "shift", "to the left", "Scroll back to the left", context="log", show="← h", argument="-1"),
     Key("colon", "place", "go to", "Go to a line, a byte, a share or a time of this log", context="log", show=":", footer=4),
-    Key("B", "search", "search box", "Search the whole file on the box for what the filter says", context="log", footer=5),
+    Key("B", "search", "search box", "Search the whole file on the box for what the filter says", context="log", footer=5, asks=True),
     Key("m", "bookmark", "bookmark", "Set a bookmark on this line, or take it away", context="log"),
     Key("apostrophe", "to_bookmark", "next bookmark", "To the next bookmark, loading its lines", context="log", show="'", argument="1"),
     Key("quotation_mark", "to_bookmark", "bookmark before", "To the bookmark before", context="log", show='"', argument="-1"),
@@ -255,7 +257,13 @@ def footer_keys(contexts: Sequence[str], *, read_only: bool) -> list[Key]:
     """The keys that matter here: those of the narrowest context first, the way to help or out among them."""
     found: list[list[Key]] = []
     for context in contexts:
-        rows = [key for key in keys_of(context) if key.footer and not (read_only and key.dangerous)]
+        rows = [
+            key
+            for key in keys_of(context)
+            if key.footer
+            and not (read_only and key.dangerous)
+            and not (key.asks and "replay" in contexts)
+        ]
         found.append(sorted(rows, key=lambda key: key.footer))
     here, *others = found
     wider = [key for rows in others for key in rows]

@@ -25,6 +25,8 @@ def commands(
             continue  # moving and closing
         if key.dangerous and on_top and board.READ_ONLY:
             continue
+        if key.asks and "replay" in board.CONTEXTS:
+            continue
         pane = board.pane(key.context) if key.context in PANES else None
         owner = next(
             (one for one in _owners(pane or screen) if hasattr(one, f"action_{key.action}")), None

@@ -86,6 +86,7 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
         (["profiles", "lisst"], "invalid choice", "--help"),
         (["profiles", "--today", "tomorrow"], "not a date", "--help"),
         (["--nonsense"], "unrecognized arguments", "gpu-tui --help"),
+        (["--lang", "zh", "check"], "there is no option --lang", "Did you mean --language?"),
         (
             ["clocks", "mark", "a", "stopped", "now", "--json"],
             "unrecognized arguments: --json",

@@ -19,6 +19,7 @@ from spoken import PACKAGE, PARTS, SPEAKERS, errors, fields, pieces, said, sente
 
 from gpu_tui.cli.help import PAGES, TOPICS
 from gpu_tui.cli.main import main
+from gpu_tui.core.anchors import NO_DATE
 from gpu_tui.core.bounds import Span
 from gpu_tui.core.campaign import Lane, LaneOutlook, Tally
 from gpu_tui.core.clock import ManualClock
@@ -39,7 +40,7 @@ from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.outlook import COLUMNS as LANES
 from gpu_tui.ui.text.survival import choices, find_choice, spoken
 from gpu_tui.ui.text.sweep import queue_note, state_words, totals
-from gpu_tui.ui.widgets.paint import Block
+from gpu_tui.ui.widgets.paint import Block, OneLine
 
 Make = Callable[..., CockpitApp]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -575,6 +576,9 @@ def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None
         (f"gone: {NO_MORE}", "已不在：列表里已没有它，之后还没有读过进程表"),
         (f"gone: {GONE}; {WENT_ON}b", "已不在：它的进程不见了，没有任何记录说明它怎样结束；启动它的脚本已接着跑 b"),
         (f"gone: {WRITES}b", "已不在：它的程序已接着跑 b"),
+        ("running: python with its output in soak.log", "运行中：python，输出写到 soak.log"),
+        (NO_DATE, "日期未知；知道后请标记"),
+        ("bills the price, day and night; nothing reclaims it", "计费 “the price, day and night; nothing reclaims it”"),
         ("python with its output to a pipe", "python，输出到管道"),
         (f"running: {UNLISTED}", "运行中：列表里已没有它，但它的进程还在"),
         ("log: its log ends with: Killed", "日志：日志末尾：Killed"),
@@ -624,6 +628,16 @@ async def test_why_a_log_cannot_be_followed_is_told(cockpit: Make) -> None:
         await pilot.pause()
         said = "".join(row.plain for row in app.screen.query_one("#remedy", Block).lines)
         assert "机器没有完整回应" in said
+
+
+@pytest.mark.usefixtures("chinese")
+async def test_what_space_does_in_a_paused_log_is_chinese(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("5", "space")
+        await pilot.pause()
+        assert "space 跟随" in app.screen.query_one("#footer", OneLine).line.plain
 
 
 def test_a_cell_is_found_by_the_words_that_stand_there(chinese: None) -> None:

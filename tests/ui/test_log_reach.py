@@ -367,6 +367,25 @@ async def test_bookmarks_are_kept_and_found_again(
     assert [mark.text for mark in store.marks["autodl-1", SOURCE]] == [LINES[-1]]
 
 
+async def test_a_bookmark_is_seen_on_a_line_that_still_grows_and_in_each_row_of_a_long_one(
+    cockpit: Make, text_of: Callable[[CockpitApp], str]
+) -> None:
+    async with reach(cockpit, start=0) as log:
+        tail = log.view.document.tail
+        reader, raw = LogReader(), ("x" * 300 + "\n" + "step 1 of 9").encode()
+        tail.extend(reader.feed(raw), len(RAW) + 301)
+        log.app._store.touch("autodl-1")  # type: ignore[attr-defined]
+        log.app._tick()
+        await log.press("m")
+        assert tail.open
+        (row,) = [row for row in text_of(log.app).splitlines() if "◆" in row]
+        assert row.endswith("step 1 of 9")
+        log.view.go_to(tail.end - 2)
+        await log.press("w", "m")
+        rows = [row for row in text_of(log.app).splitlines() if "◆▶" in row]
+        assert [row.count("x") for row in rows] == [70, 70]
+
+
 async def test_long_lines_wrap_and_nothing_of_them_is_lost(
     cockpit: Make, text_of: Callable[[CockpitApp], str]
 ) -> None:

@@ -96,6 +96,37 @@ async def test_it_stays_at_the_tail_until_it_is_paused(cockpit: Make) -> None:
         assert log.view.texts[-1] == "new"
 
 
+async def test_a_short_log_that_is_paused_stays_so_until_somebody_goes_down(cockpit: Make) -> None:
+    async with bench(cockpit) as log:
+        await log.add("line 0", "line 1")
+        await log.pilot.press("k", "g")
+        assert log.view.following
+        for key in ("k", "g", "pageup"):
+            await log.pilot.press("space", key)
+            assert not log.view.following
+            await log.pilot.press("j")
+            assert log.view.following
+
+
+async def test_an_empty_log_and_one_that_is_not_there_say_so_once(
+    cockpit: Make, text_of: Read
+) -> None:
+    async with bench(cockpit) as log:
+        log.buffer.opened(7, 0, resumed=False)
+        log.store.touch("autodl-1")
+        log.app._tick()
+        await log.pilot.pause()
+        assert "/root/a.log is empty so far: its lines stand here as they come" in text_of(log.app)
+        (box,) = log.store.fleet.instances
+        missing = replace(box.logs[0], error="/root/a.log is not there yet")
+        log.store.become(fleet(replace(box, logs=(missing,))))
+        log.app._tick()
+        await log.pilot.pause()
+        text = text_of(log.app)
+        assert "/root/a.log is not there yet" in text
+        assert text.count("/root/a.log") == 1
+
+
 async def test_a_log_whose_box_is_not_reached_is_not_called_followed(
     cockpit: Make, text_of: Read
 ) -> None:

@@ -27,6 +27,8 @@ from gpu_tui.ui.widgets.paint import OneLine
 class Tape:
     """Notes what it was asked."""
 
+    paused = False
+
     def __init__(self) -> None:
         self.asked: list[object] = []
         self.seeking = self.without = False
@@ -57,7 +59,7 @@ class Tape:
     def head(self) -> Playhead:
         marks = (TapeMark(600.0, Severity.FATAL, self.ids),)
         seeking, without = self.seeking, self.without
-        return Playhead(750.0, 3_600.0, 4.0, False, seeking, 1_800.0, marks, without=without)
+        return Playhead(750.0, 3_600.0, 4.0, self.paused, seeking, 1_800.0, marks, without=without)
 
 
 def replayed(tape: Tape, store: FleetStore | None = None) -> CockpitApp:
@@ -106,6 +108,27 @@ async def test_the_keys_of_a_replay_reach_the_tape_and_none_acts_outside() -> No
         assert screen.badges() == ("replay ×4",)
         await pilot.press("question_mark")
         assert app.screen is not screen
+
+
+async def test_the_footer_says_what_a_key_does_now_and_none_asks_a_box() -> None:
+    tape = Tape()
+    app = replayed(tape, sweep())
+    async with app.run_test(size=(200, 46)) as pilot:
+        await pilot.pause()
+        await pilot.press("5")
+        footer = app.screen.query_one("#footer", OneLine)
+        assert "P pause" in footer.line.plain
+        assert "B search" not in footer.line.plain
+        assert "reconnect" not in footer.line.plain
+        tape.paused = True
+        await pilot.press("P")
+        assert "P go on" in footer.line.plain
+        await pilot.press("B")
+        await pilot.pause()
+        assert [note.message for note in app._notifications] == [
+            "a recording has only what was recorded: nothing to ask the box"
+        ]
+        assert not app.screen.query_one("#log FilterBar").has_class("-open")
 
 
 @pytest.mark.parametrize(("key", "said"), [("F", "no further finding"), ("b", "no finding before")])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.notifications import Notification
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
@@ -239,6 +240,82 @@ async def test_news_waits_until_the_answer_to_a_key_was_read(
         await pilot.pause()
         (note,) = app._notifications
         assert "it broke" in note.message
+
+
+async def test_no_footer_offers_a_filter_where_nothing_can_be_filtered(
+    cockpit: Make, text_of: Read
+) -> None:
+    app = cockpit(healthy())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        for key, offered in (("3", False), ("4", True)):
+            await pilot.press(key)
+            await pilot.pause()
+            assert ("/ filter" in text_of(app).splitlines()[-1]) is offered
+
+
+@pytest.mark.parametrize(("stood", "waits"), [(0.0, True), (2.0, False)])
+async def test_an_answer_that_was_read_is_not_told_again_after_a_card(
+    cockpit: Make, monkeypatch: pytest.MonkeyPatch, stood: float, waits: bool
+) -> None:
+    app = cockpit(healthy())
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        app.notify("done", timeout=5)
+        await pilot.pause()
+        monkeypatch.setattr(Notification, "time_left", property(lambda one: one.timeout - stood))
+        app.put_aside(reads_findings=False)
+        assert app.take_up() is waits
+
+
+async def test_a_note_waits_while_a_card_is_open_and_covers_none_of_its_keys(
+    cockpit: Make, text_of: Read
+) -> None:
+    store = healthy()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        store.become(replace(store.fleet, notes=("the file has an error: " + "word " * 60,)))
+        app._tick()
+        while not app.screen.query("Toast"):
+            await pilot.pause()
+        await pilot.press("question_mark")
+        await pilot.pause()
+        app._announce(store.fleet)
+        await pilot.pause()
+        assert not app.screen.query("Toast")
+        assert text_of(app).splitlines()[-1].strip() == "/ search   esc close"
+        await pilot.press("escape")
+        await pilot.pause()
+        app._announce(store.fleet)
+        while not app.screen.query("Toast"):
+            await pilot.pause()
+        assert text_of(app).splitlines()[-3].startswith(" the file has an error: word")
+
+
+@pytest.mark.parametrize(("key", "again"), [("question_mark", True), ("f", False)])
+async def test_news_of_a_finding_is_told_again_unless_the_card_showed_it(
+    cockpit: Make, key: str, again: bool
+) -> None:
+    store = healthy()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        view = store.fleet.instances[0]
+        news = finding("xid", Severity.FATAL, view.name, "it broke", "x")
+        store.become(fleet(replace(view, findings=(news,))))
+        app._tick()
+        while not app.screen.query("Toast"):
+            await pilot.pause()
+        await pilot.press(key)
+        await pilot.pause()
+        assert not app._notifications
+        await pilot.press("escape")
+        while len(app.screen_stack) > 1 or app.screen.query("Toast"):
+            await pilot.pause()
+        app._announce(store.fleet)
+        await pilot.pause()
+        assert ["it broke" in note.message for note in app._notifications] == [True] * again
 
 
 async def test_each_note_has_its_turn_and_a_long_one_ends_in_an_ellipsis(

@@ -16,7 +16,7 @@ from textual.widget import Widget
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import JOBS
 from gpu_tui.core.ports import FleetControl
-from gpu_tui.core.speech import counted, say, told
+from gpu_tui.core.speech import counted, say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
@@ -31,7 +31,7 @@ from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter, FilterError
-from gpu_tui.ui.text.logs import advice, mark_style, no_log
+from gpu_tui.ui.text.logs import advice, mark_style, no_log, unfollowed
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.places import HINT, Place, place_of
 from gpu_tui.ui.widgets.logview import LogView
@@ -88,8 +88,8 @@ class LogPane(Pane):
             )
             self.entitle(instance.name if instance else "")
             return
-        self.remove_class("-empty")
         self.view.look_at(self.reach.document(instance.name, followed.source))
+        self.set_class(not self.view.document.numbers, "-empty")
         self.reach.arrive()
         self._caption(instance, followed)
 
@@ -129,14 +129,26 @@ class LogPane(Pane):
     def _explain(self, view: InstanceView, log: Followed) -> None:
         entry = self.view.line_here()
         label, text = advice(view, entry) if entry is not None else ("", None)
+        document = self.view.document
         if log.error:
+            self._remedy(unfollowed(log.source.path, log.error), style="level-watch")
+        elif not document.numbers and document.tail.upto is not None:
             self._remedy(
-                say("cannot follow {path}: {error}", path=log.source.path, error=told(log.error)),
-                style="level-watch",
+                say(
+                    "{path} is empty so far: its lines stand here as they come",
+                    path=log.source.path,
+                )
             )
         elif self.view.nothing_fits:
             words = say("no line kept here matches {wanted}", wanted=shortly(self._fits.wanted))
-            self._remedy(words + say(": esc empties the filter, B searches the whole file"))
+            self._remedy(
+                words
+                + (
+                    say(": esc empties the filter, B searches the whole file")
+                    if document.reach
+                    else say(": esc empties the filter")
+                )
+            )
         elif entry is None or text is None:
             self._remedy("")
         else:
@@ -311,6 +323,8 @@ class LogPane(Pane):
 
     def action_search(self) -> None:
         """Search the whole file on the box for what the filter says."""
+        if not self.reach.may_ask():
+            return
         if not self._fits:
             self.app.notify(
                 say("type a filter first (/), then B searches the whole file on the box")

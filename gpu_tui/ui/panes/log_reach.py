@@ -19,6 +19,7 @@ from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.logs import BOOKMARK
 from gpu_tui.ui.text.places import Place, later
 from gpu_tui.ui.widgets.logview import LogView
 
@@ -54,7 +55,8 @@ class LogReach:
         tail = self._store.log(instance, source)
         document = self._documents.get(log)
         if document is None or (tail is not None and document.tail is not tail):
-            document = LogDocument(tail or LogBuffer(), reach=self._control is not None)
+            tail = LogBuffer() if tail is None else tail  # an empty one is one, too
+            document = LogDocument(tail, reach=self._control is not None)
             self._documents[log] = document
             self._marks[log] = list(self._store.bookmarks(instance, source))
         self._documents.move_to_end(log)
@@ -68,13 +70,13 @@ class LogReach:
     # --- asking -------------------------------------------------------------------------------
 
     def _ask(self, ask: LogAsk | None, said: str, then: Then) -> None:
-        if ask is None or self._shown is None or not self._may_ask():
+        if ask is None or self._shown is None or not self.may_ask():
             return
         document = self._documents[self._shown]
         self._tell(document, said)
         self._run(self._asked(document, *self._shown, ask, then))
 
-    def _may_ask(self) -> bool:
+    def may_ask(self) -> bool:
         """Whether the box can be asked now; if not, that is said."""
         if self._control is None:
             self._say(say("a recording has only what was recorded: nothing to ask the box"))
@@ -251,7 +253,7 @@ class LogReach:
         self._search(terms, say("searching the whole file on the box …"), found)
 
     def _search(self, terms: Sequence[Term], said: str, then: Callable[[LogHits], None]) -> None:
-        if self._shown is not None and self._may_ask():
+        if self._shown is not None and self.may_ask():
             self._search_of = (self._shown, said)
             self._run(self._searched(*self._shown, terms, then))
             self._again()
@@ -356,7 +358,7 @@ class LogReach:
             return say("no bookmark here: nothing tells where in its file this line stands")
         else:
             marks.append(Bookmark(document.file(key), byte, entry.text[:TEXT]))
-            said = say("bookmark set: ' goes to the next one")
+            said = say("{sign} bookmark set: ' goes to the next one", sign=BOOKMARK)
         del marks[:-MOST]
         self._store.keep_bookmarks(*self._shown, marks)
         self._find_bookmarks(again=True)

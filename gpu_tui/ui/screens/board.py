@@ -171,12 +171,16 @@ class Board(Still, Screen[None]):
         """The keys of the pane in front, then those of everywhere; where something is typed, what ends that."""
         if isinstance(self.focused, Field):
             return footer_keys((self.focused.CONTEXT,), read_only=self.READ_ONLY)
-        contexts = (self.pane(self._front).CONTEXT, *self.CONTEXTS)
-        keys = footer_keys(contexts, read_only=self.READ_ONLY)
+        pane = self.pane(self._front)
+        keys = footer_keys((pane.CONTEXT, *self.CONTEXTS), read_only=self.READ_ONLY)
+        if not pane.FILTERS:
+            keys = [key for key in keys if key.action != "filter"]
         if self._tail.view.following:
             return keys
         return [
-            replace(key, label="follow") if (key.context, key.action) == ("log", "pause") else key
+            replace(key, label=say("follow"))
+            if (key.context, key.action) == ("log", "pause")
+            else key
             for key in keys
         ]
 

@@ -21,6 +21,7 @@ from gpu_tui.ui.keys import Key, bindings, footer_keys
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.names import cut_name
+from gpu_tui.ui.toasts import ToastingApp
 from gpu_tui.ui.widgets.field import Field
 from gpu_tui.ui.widgets.footer import Footer
 from gpu_tui.ui.widgets.rows import Rows
@@ -35,6 +36,7 @@ class Card(ModalScreen[str | None]):
     CONTEXTS: ClassVar[Sequence[str]] = ("overlay",)
     TITLE_WORDS: ClassVar[str] = ""
     READ_ONLY: ClassVar[bool] = True
+    READS_FINDINGS: ClassVar[bool] = False  # what a toast tells of a finding is read here
     QUIET: ClassVar[bool] = False  # no toast may stand over it: its words come from boxes
 
     def __init__(self, moment: Moment) -> None:
@@ -58,7 +60,9 @@ class Card(ModalScreen[str | None]):
         yield self._footer
 
     def on_mount(self) -> None:
-        """The frame's title."""
+        """The frame's title; what was told in the cockpit makes room for the keys of this card."""
+        if isinstance(self.app, ToastingApp):
+            self.app.put_aside(reads_findings=self.READS_FINDINGS)
         self._frame.border_title = Text(safe(self.title_words()))
 
     def title_words(self) -> str:

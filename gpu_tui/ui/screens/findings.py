@@ -29,6 +29,7 @@ class FindingsScreen(FilteredCard):
 
     TITLE_WORDS = "Findings"
     CONTEXTS = ("findings", "overlay")
+    READS_FINDINGS = True
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("findings", dangerous=False)]
 
     def __init__(self, moment: Moment) -> None:

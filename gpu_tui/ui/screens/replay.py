@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,7 +12,7 @@ from textual.binding import BindingType
 from gpu_tui.core.ports import Playback
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say
-from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.keys import Key, bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.cockpit import Cockpit
@@ -77,6 +78,13 @@ class ReplayCockpit(Cockpit):
         here = [one for one in found if one.instance in boxes]
         if here:
             self.select(min(here, key=lambda one: one.severity.rank).instance)
+
+    def footer_keys(self) -> list[Key]:
+        """What P does now stands there."""
+        keys = super().footer_keys()
+        if not self._playback.head().paused:
+            return keys
+        return [replace(key, label=say("go on")) if key.action == "play" else key for key in keys]
 
     def badges(self) -> Sequence[str]:
         """How the tape runs."""

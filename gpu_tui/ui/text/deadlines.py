@@ -219,7 +219,7 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
     rows = [line(), line((say("not counting on {name} yet", name=selected.name), "heading"))]
     for clock in found:
         text = headed(_lead(clock), quoted(clock.what))
-        why = f" ({told(clock.why)})" if clock.why else ""
+        why = say(" ({why})", why=told(clock.why)) if clock.why else ""
         rows += wrap(f"{text.rstrip('.')}{why}", width, "muted", indent=2)
         rows += wrap(_whose(clock), width, "muted", indent=4) if clock.only else []
     return rows

@@ -90,7 +90,7 @@ def help_lines(
             continue
         where, rows = CONTEXTS[context], []
         for key in KEYS:
-            if key.context != context or (read_only and key.dangerous):
+            if key.context != context or (read_only and key.dangerous) or (replay and key.asks):
                 continue
             written = shown(key, keymap)
             told = f"{written} {say(key.label)} {say(key.help)} {say(where)} {key.help}".lower()

@@ -16,7 +16,7 @@ from gpu_tui.core.queue_done import failed_names, listed
 from gpu_tui.core.queue_history import CellFinished, QueueDone, QueueEvent, SyncFailed
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.sample import Freshness
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
@@ -82,7 +82,7 @@ def log_row(
     edge = style if entry.mark.alarm or current else "track"
     return line(
         (f"{number if first else '':>{NUMBER}}", "faint"),
-        (BOOKMARK if marked and first else " ", "accent"),
+        (BOOKMARK if marked else " ", "accent"),
         (gutter, edge),
         before,
         body,
@@ -182,6 +182,14 @@ def no_log(view: InstanceView, *, asks: bool = True) -> str:
         "no log is where the fleet file or the platform's profile says: name it as `logs:` or "
         "`queue: {log: PATH}`; a job that writes to a file is found by itself"
     )
+
+
+def unfollowed(path: str, error: str) -> str:
+    """Why a log is not followed; most reasons name it themselves."""
+    why = told(error)
+    if error.startswith(path):
+        return why
+    return say("cannot follow {path}: {error}", path=path, error=why)
 
 
 def advice(view: InstanceView, entry: LogLine) -> tuple[str, str | None]:

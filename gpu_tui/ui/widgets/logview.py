@@ -287,7 +287,7 @@ class LogView(Painted, can_focus=True):
             at = at + by
         at, sub = min(max((0, 0), (at, sub)), last)
         self._top, self._sub = numbers[at], sub
-        self.following = (at, sub) >= last
+        self.following = (at, sub) >= last and (by > 0 or self.following)
         self.redraw()
         self._tell_edge(by)
 
@@ -343,7 +343,7 @@ class LogView(Painted, can_focus=True):
         numbers = self._numbers
         if len(numbers):
             self._top, self._sub = numbers[0], 0
-            self.following = self._last_start(numbers) <= (0, 0)
+            self.following = self.following and self._last_start(numbers) <= (0, 0)
             self.redraw()
 
     def action_bottom(self) -> None:
