@@ -17,6 +17,8 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import LogArrived
 from gpu_tui.core.fleet import QueueFiles, SshAccess
 from gpu_tui.transport import doors, ssh
+from gpu_tui.transport.base import arrived, write_to
+from gpu_tui.transport.pulse import Silence
 
 
 async def test_a_reset_ends_the_link_and_a_line_that_is_back_loses_nothing(box: Sshd) -> None:
@@ -96,6 +98,59 @@ async def test_a_program_begins_while_the_rest_of_it_is_on_its_way(box: Sshd) ->
             assert await anext(chunks) == b"last\n"
         await connection.close()
     await transport.close()
+
+
+async def test_a_line_too_narrow_for_the_program_is_no_dead_one(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of eight boxes that share 64 kbit/s."""
+    monkeypatch.setattr(ssh, "KEEPALIVE_SECONDS", 0.5)
+    async with (
+        Wire(box.port, rate=20_000.0) as wire,
+        watched(behind(box, wire)) as (_, heard),
+    ):
+        await heard.after(0, read)
+        assert not [event for event in heard.events if lost(event)]
+
+
+async def test_it_is_known_when_a_program_has_arrived(box: Sshd) -> None:
+    transport = ssh.SshTransport()
+    async with Wire(box.port) as wire, asyncio.timeout(20):
+        connection = await transport.connect(behind(box, wire))
+        wire.allow(30_000)
+        async with connection.stream("# much of it\n" * 5000) as chunks:
+            write_to(chunks, b"echo behind it; exit\n")
+            coming = asyncio.create_task(arrived(chunks))
+            await asyncio.wait({coming}, timeout=0.1)
+            assert not coming.done()
+            wire.allow(float("inf"))
+            await coming
+            assert await anext(chunks) == b"behind it\n"
+            await arrived(chunks)
+        await arrived(chunks)
+        await connection.close()
+    await transport.close()
+
+
+def test_what_is_not_answered_counts_from_when_something_was_heard_last() -> None:
+    """The answer may stand behind a program that is still on its way, or never come: other bytes do."""
+    asked = []
+
+    class Link:
+        _keepalive_interval, _keepalive_count = 0.0, 0
+
+        def _keepalive_timer_callback(self) -> None:
+            self._keepalive_count += 1
+            asked.append(self._keepalive_count)
+
+    silence = Silence(answered := Link())  # type: ignore[arg-type]
+    for _ in range(3):
+        silence._look()
+    silence._hear()
+    silence._look()
+    silence._look()
+    assert asked == [1, 2, 3, 1, 2]
+    assert answered._keepalive_count == 2
 
 
 async def test_after_a_sleep_a_dead_link_is_left_at_once_and_a_living_one_kept(
