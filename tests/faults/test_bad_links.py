@@ -203,7 +203,7 @@ async def test_a_host_key_that_a_person_accepts_is_tried_without_a_key_press(
 
 
 @pytest.mark.parametrize("by", ["box", "hop"])
-@pytest.mark.parametrize("mended", ["known hosts", "key", "included config"])
+@pytest.mark.parametrize("mended", ["known hosts", "key", "included config", "config of a pattern"])
 async def test_a_file_that_the_ssh_config_names_is_tried_without_a_key_press(
     make_box: Callable[..., Sshd],
     tmp_path: Path,
@@ -219,13 +219,13 @@ async def test_a_file_that_the_ssh_config_names_is_tried_without_a_key_press(
     known, good = shut.known_hosts.read_text(), shut.identity.read_text()
     if mended != "known hosts":
         hosts.write_text(known)
-    if mended == "included config":
+    if "config" in mended:
         make_key(key, "stranger")
     if mended == "known hosts":
         key.touch(0o600)
         key.write_text(good)
     box.config.write_text(
-        f"Include {included}\nHost shut\n HostName 127.0.0.1\n Port {shut.port}\n"
+        f"Include {included} {tmp_path}/more/*.conf\nHost shut\n HostName 127.0.0.1\n Port {shut.port}\n"
         f" IdentityFile {key}\n UserKnownHostsFile {hosts}\n"
         f"Host behind\n HostName 127.0.0.1\n Port {box.port}\n ProxyJump shut\n"
         f" IdentityFile {box.identity}\n UserKnownHostsFile {box.known_hosts}\n"
@@ -241,6 +241,9 @@ async def test_a_file_that_the_ssh_config_names_is_tried_without_a_key_press(
                 key.touch(0o600)
                 key.write_text(good)
             case _:
+                if "pattern" in mended:
+                    (tmp_path / "more").mkdir()
+                    included = tmp_path / "more" / "new.conf"
                 included.write_text(f"Host shut\n IdentityFile {shut.identity}\n")
         await heard.after(gone, live)
 
