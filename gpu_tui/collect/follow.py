@@ -29,7 +29,7 @@ from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.number import whole
 from gpu_tui.core.ports import Sink
 from gpu_tui.parse.log_flood import Appetite
-from gpu_tui.transport.base import Connection, take_at_once
+from gpu_tui.transport.base import Connection, arrived, take_at_once
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
 QUEUE_HISTORY = 4_194_304
@@ -103,7 +103,7 @@ async def follow(
             follow_program(source.path, nonce, memory, history, others())
         ) as chunks:
             take_at_once(chunks, tail.at_once)
-            told = asyncio.get_running_loop().call_later(DUMB_SECONDS, tail.dumb)
+            told = asyncio.create_task(_dumb(tail, chunks))
             try:
                 await tail.take(chunks)
             finally:
@@ -116,6 +116,13 @@ async def follow(
                 why = f"{source.path} cannot be followed: the box needs sh, stat, tail and cat"
                 sink(LogFailed(instance.name, clock.now(), source, why))
         await asyncio.sleep(wait)
+
+
+async def _dumb(tail: _Tail, chunks: AsyncIterator[bytes]) -> None:
+    """Once the box has the program and its time: it should have said something of the file."""
+    await arrived(chunks)
+    await asyncio.sleep(DUMB_SECONDS)
+    tail.dumb()
 
 
 def _same_end(one: bytes, other: bytes) -> int:

@@ -23,7 +23,7 @@ from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.sample import Failure, FailureKind
-from gpu_tui.transport.base import Connection, write_to
+from gpu_tui.transport.base import Connection, arrived, write_to
 
 Said = dict[str, tuple[Sections, Sample]]  # metric -> what a probe said last, and what that means
 GRACE = 4.0  # seconds of slowness (a busy box, a slow link) that are not yet a hang
@@ -123,13 +123,16 @@ async def sample_group(
 
     A metric that is silent for longer than its patience is reported, again and again; the channel
     stays open, because a driver or a mount may come back. A lost connection raises LinkError.
+    Nobody is silent before the program is there: on a narrow line that takes long.
     """
     name, loop = instance.name, asyncio.get_running_loop()
     reader, patience = group.reader(), _Patience(group, loop.time())
     said: Said = {}
 
-    async def mind() -> None:
+    async def mind(chunks: AsyncIterator[bytes]) -> None:
         """Say who is silent, when it is time to."""
+        await arrived(chunks)
+        patience.begin(loop.time())
         while True:
             await asyncio.sleep(patience.next - loop.time())
             now = clock.now()
@@ -149,9 +152,10 @@ async def sample_group(
 
     beaten = {probe.metric for probe in group.probes if probe.lane == MAIN_LANE}
     answered, share = asyncio.Event(), Share()
-    beside = [asyncio.create_task(mind(), name=f"silence:{name}")]
+    beside: list[asyncio.Task[None]] = []
     try:
         async with connection.stream(group.program) as chunks:
+            beside.append(asyncio.create_task(mind(chunks), name=f"silence:{name}"))
             async for piece in (piece async for chunk in chunks for piece in pieces(chunk)):
                 with share:
                     for frame in reader.feed(piece):
@@ -168,7 +172,7 @@ async def sample_group(
     finally:
         for task in beside:
             task.cancel()
-        await asyncio.wait(beside)
+        await asyncio.gather(*beside, return_exceptions=True)
     for task in beside:
         if not task.cancelled():
             task.result()
@@ -184,8 +188,12 @@ class _Patience:
 
     def __init__(self, group: Group, now: float) -> None:
         self._group = group
-        self._heard = dict.fromkeys((probe.metric for probe in group.probes), now)
-        self._due = {metric: now + group.patience[metric] for metric in self._heard}
+        self.begin(now)
+
+    def begin(self, now: float) -> None:
+        """From now on all can answer."""
+        self._heard = dict.fromkeys((probe.metric for probe in self._group.probes), now)
+        self._due = {metric: now + self._group.patience[metric] for metric in self._heard}
 
     @property
     def next(self) -> float:

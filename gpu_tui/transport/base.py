@@ -6,14 +6,16 @@ seam: above it only `LinkError` and its children exist.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from gpu_tui.core.command import Completed as Completed
 from gpu_tui.core.fleet import Instance
 
+ARRIVAL_SECONDS = 60.0  # for a program to be on its way
 State = tuple[int, int]  # of a file: when it was changed, and its size
 
 BEFORE = "the jump host "
@@ -231,6 +233,17 @@ def write_to(chunks: AsyncIterator[bytes], data: bytes) -> None:
     """
     if hasattr(chunks, "write"):
         chunks.write(data)
+
+
+async def arrived(chunks: AsyncIterator[bytes]) -> None:
+    """Return when the box has all of the program that these chunks come from, where this transport can tell.
+
+    On a narrow line that is long after it was sent. A server that never says so is waited for no longer than that.
+    """
+    if hasattr(chunks, "arrived"):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ARRIVAL_SECONDS):
+                await chunks.arrived()
 
 
 class Transport(Protocol):

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import asyncssh
 
 from gpu_tui.transport.base import LinkLost, Taker
-from gpu_tui.transport.pulse import grant
+from gpu_tui.transport.pulse import grant, keepalive
 
 HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to wait
 # What the box may send ahead. A stream that is read as fast as it comes may grow to what passes in
@@ -19,6 +19,9 @@ WIDEST = 4_194_304
 PASSES_SECONDS = 0.5
 STDERR_CAP = 8192
 PACKET = 2048  # bytes of a program that go out at once
+# Bytes of a program after which the server is asked for a sign of life: on a narrow line, which others may share,
+# the rest is on its way for longer than a server may be silent.
+STRETCH = 8192
 SHELL = "exec /bin/sh -s"
 
 # A program that is run to its end. Its stdin is our lifeline: when the client leaves, however, the
@@ -64,6 +67,9 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         self._waiter: asyncio.Future[None] | None = None
         self.taker: Taker | None = None  # see `take_at_once`
         self._channel: asyncssh.SSHClientChannel[bytes] | None = None
+        self._asked: set[asyncio.Task[None]] = set()
+        self._sent = asyncio.Event()
+        self._waits = False  # some of what was written, for room at the server
 
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
         """The channel is open: the program follows the request for its shell at once.
@@ -72,16 +78,55 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         answer: to wait for it as well would cost another round trip before the first byte.
         """
         self._channel = chan
+        chan.set_write_buffer_limits(0)  # so that it is told when all of it went
         asyncio.get_running_loop().call_soon(self._send)
 
     def _send(self) -> None:
         """In small packets: of a large one a slow line brings nothing before its last byte."""
-        for start in range(0, len(self._program), PACKET):
-            self.write(self._program[start : start + PACKET])
-        self._program = b""
+        stretch, self._program = self._program[:STRETCH], self._program[STRETCH:]
+        for start in range(0, len(stretch), PACKET):
+            self._pass(stretch[start : start + PACKET])
+        if not self._waits:
+            self._went()
+
+    def pause_writing(self) -> None:
+        """The server has no room: sshd has none before it has started the shell."""
+        self._waits = True
+
+    def resume_writing(self) -> None:
+        """All that was written is on its way."""
+        self._waits = False
+        if not self._sent.is_set():
+            self._went()
+
+    def _went(self) -> None:
+        if not self._program:
+            self._sent.set()
+            return
+        asking = asyncio.ensure_future(self._ask())
+        self._asked.add(asking)
+        asking.add_done_callback(self._asked.discard)
+        asyncio.get_running_loop().call_soon(self._send)  # behind what is asked
+
+    async def _ask(self) -> None:
+        """Return when the server has all that was sent so far, or is gone."""
+        if self._channel is not None and not self._closed:
+            with suppress(asyncssh.Error, OSError):
+                await keepalive(self._channel.get_connection())
+
+    async def arrived(self) -> None:
+        """See `base.arrived`."""
+        await self._sent.wait()
+        await self._ask()
 
     def write(self, data: bytes) -> None:
         """Bytes for the program's stdin, behind the program itself: see `write_to`."""
+        if self._sent.is_set():
+            self._pass(data)
+        else:
+            self._program += data
+
+    def _pass(self, data: bytes) -> None:
         if self._channel is not None and not self._closed:
             with suppress(OSError):  # it has just been closed, which is told elsewhere
                 self._channel.write(data)
@@ -163,6 +208,7 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         """The channel is gone."""
         self._ended = self._closed = True
         self._error = exc
+        self._sent.set()
         self._wake()
 
     def _wake(self) -> None:

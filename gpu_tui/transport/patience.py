@@ -13,18 +13,22 @@ from contextvars import ContextVar
 
 
 class Limit:
-    """One limit that runs. It stands still as long as any question holds it."""
+    """One limit that runs. It stands still as long as any question holds it; `stood` for so many seconds so far."""
 
     def __init__(self, timeout: asyncio.Timeout, seconds: float) -> None:
         self._timeout = timeout
         self._left = seconds
         self._held = 0
+        self._since = 0.0
+        self.stood = 0.0
 
     def hold(self) -> None:
         """Stand still."""
         self._held += 1
-        if self._held == 1 and not self._timeout.expired():
-            now = asyncio.get_running_loop().time()
+        if self._held > 1:
+            return
+        now = self._since = asyncio.get_running_loop().time()
+        if not self._timeout.expired():
             ends = self._timeout.when()
             self._left = self._left if ends is None else max(0.0, ends - now)
             self._timeout.reschedule(None)
@@ -32,8 +36,12 @@ class Limit:
     def go_on(self) -> None:
         """Go on with what was left."""
         self._held -= 1
-        if not self._held and not self._timeout.expired():
-            self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)
+        if self._held:
+            return
+        now = asyncio.get_running_loop().time()
+        self.stood += now - self._since
+        if not self._timeout.expired():
+            self._timeout.reschedule(now + self._left)
 
 
 _running: dict[Limit, None] = {}  # of all logins of this process
@@ -42,7 +50,7 @@ _MINE: ContextVar[tuple[Limit, ...]] = ContextVar("limits", default=())
 
 
 @asynccontextmanager
-async def limit(seconds: float) -> AsyncIterator[None]:
+async def limit(seconds: float) -> AsyncIterator[Limit]:
     """TimeoutError once the block took `seconds` in which no person was asked for it."""
     async with asyncio.timeout(seconds) as timeout:
         running = Limit(timeout, seconds)
@@ -51,7 +59,7 @@ async def limit(seconds: float) -> AsyncIterator[None]:
         _running[running] = None
         token = _MINE.set((*_MINE.get(), running))
         try:
-            yield
+            yield running
         finally:
             _MINE.reset(token)
             del _running[running]

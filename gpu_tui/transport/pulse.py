@@ -10,9 +10,10 @@ from time import monotonic
 from typing import Any
 
 import asyncssh
+from asyncssh.connection import SSHConnection
 
 
-async def keepalive(connection: asyncssh.SSHClientConnection) -> None:
+async def keepalive(connection: SSHConnection) -> None:
     """One request to the server and back, as asyncssh's own keepalive option sends it."""
     await connection._make_global_request(b"keepalive@openssh.com")
 
@@ -38,13 +39,14 @@ class Silence:
     """Notices that a connection is silent, with a timer that is not set anew for each read.
 
     asyncssh cancels its own and makes another one whenever bytes come: of a line that comes alone that
-    is a tenth of the work. This one looks, when it is due, when something was last heard.
+    is a tenth of the work. This one looks, when it is due, when something was last heard. asyncssh also counts
+    on until what it asked is answered: on a narrow line that answer stands behind all that was sent before.
     """
 
     def __init__(self, connection: asyncssh.SSHClientConnection) -> None:
         self._connection: Any = connection
         self._due = self._connection._keepalive_timer_callback
-        self._heard = monotonic()
+        self._heard = self._asked = monotonic()
 
     def watch(self) -> None:
         """From now on."""
@@ -59,8 +61,11 @@ class Silence:
 
     def _look(self) -> None:
         connection = self._connection
+        if self._heard > self._asked:
+            connection._keepalive_count = 0
         left = self._heard + connection._keepalive_interval - monotonic()
         if left <= 0.001:
+            self._asked = monotonic()
             self._due()  # asks for a sign of life, or gives up; sets the timer again
             return
         later = asyncio.get_running_loop().call_later

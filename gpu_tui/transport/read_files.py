@@ -1,16 +1,19 @@
 """Which files of the user one attempt was made with, and their states then: an edit of one may mend what failed.
 
-Who reads such a file notes it, also one that is not there: it may come. Everything here blocks on files.
+Who reads such a file notes it, also one that is not there: it may come. So it is with a pattern, whose state are
+the names that it has now. Everything here blocks on files.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeVar
+from zlib import crc32
 
 from gpu_tui.transport.base import LinkError, State
 
@@ -55,11 +58,12 @@ def mendable(read: Read) -> Iterator[None]:
 
 
 def state(path: str) -> State | None:
-    """When it was changed, and its size; None where it is not there."""
+    """When it was changed, and its size; None where it is not there. Of a pattern, what it names."""
     try:
         stat = os.stat(path)
     except (OSError, ValueError):
-        return None
+        names = sorted(glob.glob(path)) if glob.has_magic(path) else []
+        return (crc32("\0".join(names).encode("utf-8", "replace")), len(names)) if names else None
     return stat.st_mtime_ns, stat.st_size
 
 

@@ -15,6 +15,7 @@ from gpu_tui.transport.base import (
     LinkError,
     Taker,
     Transport,
+    arrived,
     login_of,
     peer_of,
     take_at_once,
@@ -127,6 +128,10 @@ class _Passing:
     def write(self, data: bytes) -> None:
         """See `write_to`."""
         write_to(self._chunks, data)
+
+    async def arrived(self) -> None:
+        """See `base.arrived`."""
+        await arrived(self._chunks)
 
 
 class _Lines:

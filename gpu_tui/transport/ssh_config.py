@@ -177,8 +177,7 @@ class UserConfig(SSHClientConfig):
             self._error("Too many files that include one another")
         for named in args:
             wanted = str(self._default_path / os.path.expanduser(named))
-            if not glob.has_magic(wanted):
-                note(wanted)
+            note(wanted)
             for name in sorted(glob.glob(wanted)):
                 if Path(name).is_file() and os.access(name, os.R_OK):
                     self.parse(Path(name))

@@ -242,6 +242,40 @@ async def test_no_beat_is_given_before_the_last_one_was_answered(files: ShellBox
     assert (files.root / "beats").read_text() == "6\n"
 
 
+async def test_nobody_is_silent_before_the_program_is_there(files: ShellBox):
+    """On a narrow line its first part may have answered, and the rest still be on its way."""
+    there, group = asyncio.Event(), files.group()
+
+    class Chunks:
+        async def arrived(self) -> None:
+            await there.wait()
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            async def ever() -> AsyncIterator[bytes]:
+                yield f"@{group.nonce} 0 begin 0\n@{group.nonce} 0 end 0\n".encode()
+                await asyncio.Event().wait()
+
+            return ever()
+
+    class Connection:
+        @asynccontextmanager
+        async def stream(self, _: str) -> AsyncIterator[Chunks]:
+            yield Chunks()
+
+    hasty = replace(group, patience=dict.fromkeys(group.patience, 0.02))
+    inbox = Inbox()
+    running = asyncio.create_task(
+        sample_group(Connection(), files.instance(), hasty, inbox, ManualClock())  # type: ignore[arg-type]
+    )
+    await inbox.metric("memory")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(inbox.metric("gpus"), 0.1)
+    there.set()
+    assert isinstance((await inbox.metric("gpus")).sample, Failure)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
 async def first(box: ShellBox, shell: str, metric: str, **changes: object):  # type: ignore[no-untyped-def]
     async with sampling(box, shell, box.group(**changes)) as inbox:
         return (await inbox.metric(metric)).sample

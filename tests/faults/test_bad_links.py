@@ -17,6 +17,8 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import LogArrived
 from gpu_tui.core.fleet import QueueFiles, SshAccess
 from gpu_tui.transport import doors, ssh
+from gpu_tui.transport.base import arrived, write_to
+from gpu_tui.transport.pulse import Silence
 
 
 async def test_a_reset_ends_the_link_and_a_line_that_is_back_loses_nothing(box: Sshd) -> None:
@@ -98,6 +100,59 @@ async def test_a_program_begins_while_the_rest_of_it_is_on_its_way(box: Sshd) ->
     await transport.close()
 
 
+async def test_a_line_too_narrow_for_the_program_is_no_dead_one(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of eight boxes that share 64 kbit/s."""
+    monkeypatch.setattr(ssh, "KEEPALIVE_SECONDS", 0.5)
+    async with (
+        Wire(box.port, rate=20_000.0) as wire,
+        watched(behind(box, wire)) as (_, heard),
+    ):
+        await heard.after(0, read)
+        assert not [event for event in heard.events if lost(event)]
+
+
+async def test_it_is_known_when_a_program_has_arrived(box: Sshd) -> None:
+    transport = ssh.SshTransport()
+    async with Wire(box.port) as wire, asyncio.timeout(20):
+        connection = await transport.connect(behind(box, wire))
+        wire.allow(30_000)
+        async with connection.stream("# much of it\n" * 5000) as chunks:
+            write_to(chunks, b"echo behind it; exit\n")
+            coming = asyncio.create_task(arrived(chunks))
+            await asyncio.wait({coming}, timeout=0.1)
+            assert not coming.done()
+            wire.allow(float("inf"))
+            await coming
+            assert await anext(chunks) == b"behind it\n"
+            await arrived(chunks)
+        await arrived(chunks)
+        await connection.close()
+    await transport.close()
+
+
+def test_what_is_not_answered_counts_from_when_something_was_heard_last() -> None:
+    """The answer may stand behind a program that is still on its way, or never come: other bytes do."""
+    asked = []
+
+    class Link:
+        _keepalive_interval, _keepalive_count = 0.0, 0
+
+        def _keepalive_timer_callback(self) -> None:
+            self._keepalive_count += 1
+            asked.append(self._keepalive_count)
+
+    silence = Silence(answered := Link())  # type: ignore[arg-type]
+    for _ in range(3):
+        silence._look()
+    silence._hear()
+    silence._look()
+    silence._look()
+    assert asked == [1, 2, 3, 1, 2]
+    assert answered._keepalive_count == 2
+
+
 async def test_after_a_sleep_a_dead_link_is_left_at_once_and_a_living_one_kept(
     box: Sshd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +203,7 @@ async def test_a_host_key_that_a_person_accepts_is_tried_without_a_key_press(
 
 
 @pytest.mark.parametrize("by", ["box", "hop"])
-@pytest.mark.parametrize("mended", ["known hosts", "key", "included config"])
+@pytest.mark.parametrize("mended", ["known hosts", "key", "included config", "config of a pattern"])
 async def test_a_file_that_the_ssh_config_names_is_tried_without_a_key_press(
     make_box: Callable[..., Sshd],
     tmp_path: Path,
@@ -164,13 +219,13 @@ async def test_a_file_that_the_ssh_config_names_is_tried_without_a_key_press(
     known, good = shut.known_hosts.read_text(), shut.identity.read_text()
     if mended != "known hosts":
         hosts.write_text(known)
-    if mended == "included config":
+    if "config" in mended:
         make_key(key, "stranger")
     if mended == "known hosts":
         key.touch(0o600)
         key.write_text(good)
     box.config.write_text(
-        f"Include {included}\nHost shut\n HostName 127.0.0.1\n Port {shut.port}\n"
+        f"Include {included} {tmp_path}/more/*.conf\nHost shut\n HostName 127.0.0.1\n Port {shut.port}\n"
         f" IdentityFile {key}\n UserKnownHostsFile {hosts}\n"
         f"Host behind\n HostName 127.0.0.1\n Port {box.port}\n ProxyJump shut\n"
         f" IdentityFile {box.identity}\n UserKnownHostsFile {box.known_hosts}\n"
@@ -186,6 +241,9 @@ async def test_a_file_that_the_ssh_config_names_is_tried_without_a_key_press(
                 key.touch(0o600)
                 key.write_text(good)
             case _:
+                if "pattern" in mended:
+                    (tmp_path / "more").mkdir()
+                    included = tmp_path / "more" / "new.conf"
                 included.write_text(f"Host shut\n IdentityFile {shut.identity}\n")
         await heard.after(gone, live)
 
