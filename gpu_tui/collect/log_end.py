@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from gpu_tui.collect.follow import GONE
 from gpu_tui.collect.shell import quote_path
+from gpu_tui.collect.tail import GONE
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted

@@ -18,9 +18,10 @@ from boxes import Sshd
 from shell_box import HANDOVER, ShellBox, ShellConnection
 
 from gpu_tui.collect import follow_program as program
-from gpu_tui.collect.follow import SAMPLES, _Tail, follow, follow_program
+from gpu_tui.collect.follow import follow, follow_program
 from gpu_tui.collect.follow_program import sign
 from gpu_tui.collect.log_end import read_once, read_rest
+from gpu_tui.collect.tail import SAMPLES, Tail
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Noted
@@ -705,7 +706,7 @@ async def test_what_a_box_sends_before_it_names_a_file_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However it is cut into chunks."""
-    monkeypatch.setattr("gpu_tui.collect.follow.EARLY_CAP", 1_000_000)
+    monkeypatch.setattr("gpu_tui.collect.tail.EARLY_CAP", 1_000_000)
     taken: list[int] = []
 
     async def flood() -> AsyncIterator[bytes]:
@@ -714,7 +715,7 @@ async def test_what_a_box_sends_before_it_names_a_file_is_bounded(
             yield b"x" * 65_536
             taken.append(number)
 
-    tail = _Tail("a", LogSource("/x"), lambda _: None, ManualClock(), TailMemory(), "00")
+    tail = Tail("a", LogSource("/x"), lambda _: None, ManualClock(), TailMemory(), "00")
     await tail.take(flood())
     assert not tail.opened
     assert len(taken) < 20

@@ -12,13 +12,13 @@ import pytest
 from boxes import Sshd
 from test_follow import sign
 
-from gpu_tui.collect.follow import _Tail
 from gpu_tui.collect.log_range import read_part, search
 from gpu_tui.collect.probe import NoValue, Section, Target
 from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS
 from gpu_tui.collect.probe_slurm import read_jobs
 from gpu_tui.collect.supervisor import Supervisor
+from gpu_tui.collect.tail import Tail
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock, rfc3339
@@ -99,7 +99,7 @@ async def test_no_tail_does(words: bytes) -> None:
         yield sign("00") + b" " + words + b" " + huge + b"\n"
 
     heard: list[Event] = []
-    tail = _Tail("a", LogSource("/x"), heard.append, ManualClock(), TailMemory(), "00")
+    tail = Tail("a", LogSource("/x"), heard.append, ManualClock(), TailMemory(), "00")
     await tail.take(said())
     assert tail.opened
 

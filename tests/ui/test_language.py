@@ -176,7 +176,7 @@ def test_every_sentence_of_the_ladder_is_told(room: str, chinese: None) -> None:
 
 NOTES = {
     "state/acquaintance.py": "first time on ",
-    "collect/follow.py": " was ",
+    "collect/tail.py": " was ",
     "collect/kubernetes.py": ": what the container",
     "recording/scout.py": " is not understood",
     "recording/player.py": "the recording is not whole",
@@ -217,7 +217,7 @@ def test_a_note_is_told(room: str, part: str, chinese: None) -> None:
     found = [text for text in sentences(room) if part in text]
     assert found
     for text in found:
-        whole = f"x7 {text}" if room == "collect/follow.py" else text
+        whole = f"x7 {text}" if room == "collect/tail.py" else text
         assert CHINESE.search(told(whole.replace("{}", "x7"))), whole
 
 
