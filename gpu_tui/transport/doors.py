@@ -18,6 +18,7 @@ HANDSHAKES = 4  # at once per server
 BEHIND = 8  # at once behind one jump host: its MaxStartups does not count them, its CPU does
 LOGINS = 6  # in any minute for one box, and for one jump host
 SPARE = 3  # of them may be for more than the one connection that a box needs
+BEGINS = 3.0  # seconds that a ProxyCommand has for its own login, until the next one may begin
 MINUTE = 61.0  # the server counts from when it sees us, which may be later for the first than for the last
 
 
@@ -27,6 +28,7 @@ class Doors:
     def __init__(self) -> None:
         self._rooms: dict[str, asyncio.Semaphore] = {}
         self._logins: dict[Hashable, deque[float]] = {}
+        self._beginning: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def through(
@@ -41,6 +43,17 @@ class Doors:
                     await held.enter_async_context(self._room(f"behind {behind}", BEHIND))
                 await held.enter_async_context(self._room(where, HANDSHAKES))
             yield
+
+    async def begin(self, program: str, answered: asyncio.Event) -> None:
+        """Wait until few others of the same ProxyCommand are on their way: it may log in at a jump host, of which we
+        know nothing. `answered` is set with the first byte that it brings, or at its end. Waiting costs no time limit.
+        """
+        room = self._room(f"by {program}", HANDSHAKES)
+        with patience.person_types(patience.mine()):
+            await room.acquire()
+        beginning = asyncio.create_task(_leave(room, answered))
+        self._beginning.add(beginning)
+        beginning.add_done_callback(self._beginning.discard)
 
     def spare(self, who: Hashable) -> bool:
         """Whether `who` may log in once more without need."""
@@ -69,3 +82,10 @@ class Doors:
 
     def _room(self, name: str, places: int) -> asyncio.Semaphore:
         return self._rooms.setdefault(name, asyncio.Semaphore(places))
+
+
+async def _leave(room: asyncio.Semaphore, answered: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BEGINS):
+            await answered.wait()
+    room.release()

@@ -41,6 +41,7 @@ class Proxy:
     """For asyncssh a tunnel, and the transport of the connection that it opens; ended once, by `close`."""
 
     def __init__(self, command: str) -> None:
+        self.answered = asyncio.Event()  # it has brought a byte, or has ended
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._life = -1
@@ -63,7 +64,13 @@ class Proxy:
         assert process.stdout
         assert process.stderr
 
+        def first(data: bytes) -> None:
+            self.answered.set()
+            out.received = connection.data_received
+            connection.data_received(data)
+
         def gone(error: Exception | None) -> None:
+            self.answered.set()
             self.hung_up = self.hung_up or self._ending is None
             connection.connection_lost(error)
 
@@ -73,9 +80,8 @@ class Proxy:
         )
         connection.set_tunnel(self)
         connection.connection_made(self)
-        self._stdout, _ = await loop.connect_read_pipe(
-            lambda: _End(gone, connection.data_received), process.stdout
-        )
+        out = _End(gone, first)
+        self._stdout, _ = await loop.connect_read_pipe(lambda: out, process.stdout)
         return self, connection
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -124,6 +130,7 @@ class Proxy:
     def close(self) -> None:
         """End it and all that it started in its session."""
         if self._ending is None:
+            self.answered.set()
             if self._life >= 0:
                 os.close(self._life)
             self._ending = asyncio.get_running_loop().create_task(self._end())
@@ -177,12 +184,12 @@ class _End(asyncio.Protocol):
         received: Callable[[bytes], None] | None = None,
     ) -> None:
         self._lost = lost
-        self._received = received
+        self.received = received
 
     def data_received(self, data: bytes) -> None:
         """It said something."""
-        if self._received is not None:
-            self._received(data)
+        if self.received is not None:
+            self.received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The pipe is closed."""

@@ -159,6 +159,8 @@ class SshTransport:
         proxy = Proxy(route.proxy_command) if route.proxy_command and tunnel is None else None
         own_way = tunnel is not None or proxy is not None or route.bound
         try:
+            if proxy is not None:
+                await self._doors.begin(_program(route), proxy.answered)
             options = connect_options(UserConfig.of(route.settings, route.named))
             async with patience.limit(route.connect_timeout or HOST_SECONDS):
                 if asker is not None:
@@ -220,6 +222,14 @@ class SshTransport:
         shorten(connection)
         Silence(connection).watch()
         return connection, client
+
+
+def _program(route: Route) -> str:
+    """Its ProxyCommand without what is the box's own: boxes behind one jump host have the same."""
+    command = route.proxy_command or ""
+    for own in (route.host, route.named, str(route.port)):
+        command = command.replace(own, "%")
+    return command
 
 
 def _peer(line: Line, route: Route, *, direct: bool) -> tuple[str, int] | None:

@@ -10,13 +10,14 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from boxes import Sshd
 
 from gpu_tui.core.fleet import Instance, SshAccess
-from gpu_tui.transport import ssh
+from gpu_tui.transport import doors, ssh
 from gpu_tui.transport.base import LinkError, LinkLost
 from gpu_tui.transport.proxy import SAID_CAP, Proxy
 from gpu_tui.transport.ssh import SshTransport
@@ -42,6 +43,7 @@ if sys.argv[3:]:
 while data := os.read(0, 65536):
     way.sendall(data)
 """
+LOG_IN = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.recv(1)"
 SLEEPERS = "sleep 7777 | sh -c 'trap \"\" HUP TERM; sleep 7777'"  # one of them takes no hint
 
 
@@ -157,6 +159,48 @@ async def test_what_it_says_as_it_ends_long_after_the_login_is_told(
         lost = await connection.wait_closed()
     assert "on the way" not in str(lost)
     await connection.close()
+
+
+async def test_those_of_many_boxes_do_not_log_in_at_a_jump_host_all_at_once(
+    box: Sshd, transport: SshTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ssh -W` of each of them is a login there, and sshd drops those beyond its MaxStartups."""
+    monkeypatch.setattr(doors, "BEGINS", 60.0)
+    came: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
+    jump = await asyncio.start_unix_server(lambda _, to: came.put_nowait(to), tmp_path / "jump")
+    log_in = f"{sys.executable} -c {shlex.quote(LOG_IN)} {tmp_path}/jump"
+    relay = way(tmp_path).replace("%h", "127.0.0.1")
+    box.config.write_text(f"Host 10.*\n  ProxyCommand {log_in} && {relay} # %h\n")
+    key = box.known_hosts.read_text().split(maxsplit=1)[1]
+    (tmp_path / "known").write_text(f"* {key}")
+    access = replace(box.ssh_access, config=str(box.config), known_hosts=str(tmp_path / "known"))
+    boxes = [Instance(f"box-{n}", replace(access, host=f"10.0.0.{n}")) for n in range(9)]
+    connecting = [asyncio.create_task(transport.connect(one)) for one in boxes]
+    at_once: list[int] = []
+    async with asyncio.timeout(30):
+        while sum(at_once) < len(boxes):
+            batch = [await came.get()]
+            with suppress(TimeoutError):
+                while True:  # until nobody else comes
+                    batch.append(await asyncio.wait_for(came.get(), 0.5))
+            at_once.append(len(batch))
+            for one in batch:
+                one.write(b".")
+                one.close()
+        made = await asyncio.gather(*connecting)
+    assert max(at_once) <= doors.HANDSHAKES
+    await asyncio.gather(*(connection.close() for connection in made))
+    jump.close()
+
+
+async def test_one_that_brings_nothing_does_not_keep_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doors, "BEGINS", 0.02)
+    rooms = doors.Doors()
+    async with asyncio.timeout(10):
+        for _ in range(3 * doors.HANDSHAKES):
+            await rooms.begin("nc", asyncio.Event())
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
