@@ -15,7 +15,7 @@ from typing import Protocol
 from gpu_tui.core.command import Completed as Completed
 from gpu_tui.core.fleet import Instance
 
-ARRIVAL_SECONDS = 60.0  # for a program to be on its way
+ARRIVAL_SECONDS = 60.0  # that a program may be on its way
 State = tuple[int, int]  # of a file: when it was changed, and its size
 
 BEFORE = "the jump host "
@@ -238,7 +238,7 @@ def write_to(chunks: AsyncIterator[bytes], data: bytes) -> None:
 async def arrived(chunks: AsyncIterator[bytes]) -> None:
     """Return when the box has all of the program that these chunks come from, where this transport can tell.
 
-    On a narrow line that is long after it was sent. A server that never says so is waited for no longer than that.
+    On a narrow line that is long after it was sent. A server that never says so is waited for ARRIVAL_SECONDS.
     """
     if hasattr(chunks, "arrived"):
         with suppress(TimeoutError):

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 
 class Limit:
-    """One limit that runs. It stands still as long as any question holds it; `stood` for so many seconds so far."""
+    """One limit that runs. It stands still as long as any question holds it: `stood` are those seconds so far."""
 
     def __init__(self, timeout: asyncio.Timeout, seconds: float) -> None:
         self._timeout = timeout
