@@ -1,5 +1,5 @@
-"""Who else runs jobs on a box: task-spooler, pueue, tmux, programs with their output in a file, and the
-user's own feed. Rows for the catalogue in `probes`.
+"""Who else runs jobs on a box: task-spooler, pueue, tmux, the user's own feed, and what `probe_detached` looks for.
+Rows for the catalogue in `probes`.
 
 Nothing is started on the box but a list command of what already runs there: `tsp` would start a server of
 its own where none is, so it is asked only while one listens. Where a queue file, a feed or a
@@ -22,6 +22,7 @@ from gpu_tui.collect.probe import (
     Sections,
     Target,
 )
+from gpu_tui.collect.probe_detached import DETACHED, LEFT, LIMIT, read_detached, read_left
 from gpu_tui.collect.shell import quote_path, terse
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
@@ -29,11 +30,9 @@ from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.number import whole
 from gpu_tui.core.sample import FailureKind
 from gpu_tui.core.sweep import CellState
-from gpu_tui.parse.box_host import parse_host, parse_uptime
+from gpu_tui.parse.box_host import parse_host
 from gpu_tui.parse.command_list import parse_commands
-from gpu_tui.parse.detached import parse_detached
 from gpu_tui.parse.feed import FeedError, parse_feed
-from gpu_tui.parse.left_over import FILE, parse_left_over
 from gpu_tui.parse.nvidia_smi import NOT_FOUND, TIMED_OUT
 from gpu_tui.parse.pueue import parse_pueue
 from gpu_tui.parse.spooler import parse_spooler
@@ -41,7 +40,6 @@ from gpu_tui.parse.tmux import FORMAT as PANES
 from gpu_tui.parse.tmux import parse_tmux
 
 EVERY = 15.0  # seconds
-LIMIT = 4.0
 FEED_LIMIT = 8.0  # for a command of the user's own
 FEED_BYTES = 524_288
 
@@ -77,7 +75,9 @@ PUEUE = f"""
     fi
 """
 
-# tmux makes the directory of its sockets whenever it is asked, also where there is none.
+# tmux makes the directory of its sockets whenever it is asked, also where there is none. Before 3.5 it may never learn
+# that a command ended (libutempter takes its SIGCHLD): it is a zombie then, and the last field of its stat tells how,
+# as waitpid(2) has it; to who may not know it says 0.
 TMUX = f"""
     uid=
     while read -r key one rest; do
@@ -85,143 +85,23 @@ TMUX = f"""
     done <"/proc/$$/status"
     if [ -S "${{TMUX_TMPDIR:-/tmp}}/tmux-$uid/default" ] && command -v tmux >/dev/null; then
         ask panes {LIMIT:.0f} tmux -u list-panes -a -F '{PANES}'
-    fi
-"""
-
-# As /proc/PID/comm has them: what starts trainings, and what torch calls itself there.
-PROGRAMS = "python*|pt_main_thread|torchrun*|accelerate*|deepspeed*|mpirun*"
-HELD = 1_500  # open files that are looked at, of all programs together: workers hold what the first one does
-
-# What stands between a program and its log, and passes on what it reads.
-FILTERS = "sed|awk|gawk|mawk|grep|egrep|cat|tr|ts|perl|col|colrm|uniq"
-# Of a program that pipes its output into `tee LOG`, the file of that tee is the log, and so is the one that a single
-# filter writes to; other ends of pipes tell nothing, but a log that the program holds open does, wherever its output
-# goes.
-DETACHED = f"""
-    fed() {{
-        pipe="pipe:[$1]" file=$2 IFS=$newline
-        set -f
-        set -- $seen
-        set +f
-        unset IFS
-        for row; do
-            case $row in
-                *" -> "*"$pipe"*)
-                    pid=${{row%%/fd/1*}}
-                    put ">$mark ${{row%% -> *}} -> $file"; pids="$pids ${{pid##*/}}" ;;
-            esac
-        done
-    }}
-    grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
-    [ "$code" -ge 124 ] || code=0
-    open outputs
-    seen=$out kept=$code pids= programs= others= IFS=$newline
-    set -f
-    set -- $out # a line each: to cut them off one by one takes the square of their number
-    set +f
-    unset IFS
-    for line; do
-        case $line in
-            */fd/1*" -> "*) pid=${{line%%/fd/1*}} pid=${{pid##*/}} name= ;;
-            *) continue ;;
-        esac
-        case $pid in *[!0-9]* | "") continue ;; esac
-        {{ read -r name <"$proc/$pid/comm"; }} 2>/dev/null
-        case $name in
-            {PROGRAMS}) programs="$programs $pid" ;;
-            *) name= ;;
-        esac
-        case $line in
-            *" -> "?/dev/* | *" -> "/dev/* | *pipe:* | *socket:* | *anon_inode* | *deleted*)
-                [ -z "$name" ] || {{ others="$others$line$newline"; pids="$pids $pid"; }} ;;
-            *) put ">$mark $line"; pids="$pids $pid" ;;
-        esac
-    done
-    set --
-    case $seen in
-        *"pipe:["*)
-            for dir in "$proc"/[0-9]*; do
-                name=
-                {{ read -r name <"$dir/comm"; }} 2>/dev/null
-                case $name in
-                    tee) set -- "$@" "$dir/fd/0" "$dir/fd/3" ;;
-                    {FILTERS}) set -- "$@" "$dir/fd/0" "$dir/fd/1" ;;
-                esac
-            done ;;
-    esac
-    if [ "$#" != 0 ]; then
-        errors=2
-        grab {LIMIT:.0f} stat -c %N -- "$@"
-        errors=1
-        from= IFS=$newline
-        set -f
-        set -- $out
-        set +f
-        unset IFS
-        for line; do
-            case $line in
-                */fd/0*" -> "*"pipe:["*) from=${{line##*pipe:[}}; from=${{from%%]*}} ;;
-                */fd/0*) from= ;;
-                *" -> "?/dev/* | *" -> "/dev/* | *pipe:* | *socket:* | *anon_inode* | *deleted*) ;;
-                */fd/[13]*" -> "*) [ -z "$from" ] || fed "$from" "${{line##* -> }}" ;;
-            esac
-        done
-    fi
-    close "$kept"
-    if [ -n "$programs" ]; then
-        set --
-        for pid in $programs; do
-            [ "$#" -lt {HELD} ] || break
-            set -- "$@" "$proc/$pid"/fd/[3-9] "$proc/$pid"/fd/[1-9][0-9]
-        done
-        errors=2
-        grab {LIMIT:.0f} stat -c %N -- "$@"
-        errors=1
         IFS=$newline
         set -f
-        set -- $others $out
-        set +f
-        unset IFS
-        open held
-        for line; do
-            case $line in
-                */fd/1[!0-9]*" -> "* | */fd/1" -> "* | *.log* | *.out* | *.txt* | *.err* | *tfevents* | *.wandb* | */dev/nvidia[0-9]*) put ">$mark $line" ;;
-            esac
-        done
-        close "$code"
-    fi
-    if [ -n "$pids" ]; then
-        open uptime; lines uptime "$proc/uptime"; close 0
-        open clock; now; close 0
-        process_table
-    fi
-"""
-
-
-# A home may lie on a mount that died: this is asked in the lane of such files.
-LEFT = f"""
-    errors=2
-    grab {LIMIT:.0f} stat -c '%Y %n' -- "$HOME"/{FILE} "$HOME"/*/{FILE}
-    errors=1
-    if [ "$code" -ge 124 ]; then
-        show left "$code"
-    elif [ -n "$out" ]; then
-        show left 0
-        open clock; now; close 0
-        errors=2
-        grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
-        errors=1
-        [ "$code" -lt 124 ] || out=
-        seen=$out IFS=$newline
-        set -f
         set -- $out
         set +f
         unset IFS
-        open writers
+        open fates
         for line; do
-            case $line in *{FILE}*) put ">$mark $line" ;; esac
+            case $line in
+                %*:*:1:::*) pid=${{line#*:}} pid=${{pid%%:*}} ;;
+                *) continue ;;
+            esac
+            case $pid in *[!0-9]* | "") continue ;; esac
+            fate=
+            {{ while read -r line; do fate=$line; done <"$proc/$pid/stat"; }} 2>/dev/null
+            case $fate in *") Z "*) tell "$pid" "${{fate##* }}" ;; esac
         done
-        close $((${{#seen}} == 0))
+        close 0
     fi
 """
 
@@ -301,36 +181,8 @@ def _tmux(_: Target, sections: Sections) -> object:
     seen = _list(sections, "panes", "tmux")
     if isinstance(seen, NoValue):
         return seen
-    return NoValue("no tmux session") if seen.exit != 0 else parse_tmux(seen.body)
-
-
-def _detached(target: Target, sections: Sections) -> object:
-    if code := sections.get("outputs", NOTHING).exit:
-        kind = FailureKind.HUNG if code in TIMED_OUT else FailureKind.UNREAD
-        return NoValue("where processes write to cannot be read", kind)
-    names = ("outputs", "stat", "cmdline", "held")
-    outputs, stat, cmdline, held = (sections.get(name, NOTHING).body for name in names)
-    host = parse_host(sections.get("clock", NOTHING).body)
-    uptime = sections.get("uptime", NOTHING).body.decode("ascii", "replace")[7:]
-    return parse_detached(
-        outputs,
-        stat,
-        cmdline,
-        parse_uptime(uptime),
-        host.box_time if host else None,
-        held=held,
-        logs=target.instance.logs,
-    )
-
-
-def _left(_: Target, sections: Sections) -> object:
-    if sections.get("left", NOTHING).exit in TIMED_OUT:
-        return NoValue("looking for a nohup.out does not return", FailureKind.HUNG)
-    if sections.get("writers", NOTHING).exit:  # not even we ourselves are among them
-        return NoValue("who writes the nohup.out that is there cannot be seen", FailureKind.DENIED)
-    host = parse_host(sections.get("clock", NOTHING).body)
-    left, writers = (sections.get(name, NOTHING).body for name in ("left", "writers"))
-    return parse_left_over(left, writers, host.box_time if host else None)
+    fates = sections.get("fates", NOTHING).body
+    return NoValue("no tmux session") if seen.exit != 0 else parse_tmux(seen.body, fates)
 
 
 def _feed(target: Target, sections: Sections) -> object:
@@ -403,6 +255,6 @@ RUNNERS: tuple[Probe, ...] = (
     Probe(metrics.SPOOLER.name, "runners", EVERY, LIMIT, _unscheduled(SPOOLER), _spooler),
     Probe(metrics.PUEUE.name, "runners", EVERY, LIMIT, _unscheduled(PUEUE), _pueue),
     Probe(metrics.TMUX.name, "runners", EVERY, LIMIT, _free(TMUX), _tmux),
-    Probe(metrics.DETACHED.name, "runners", 2 * EVERY, LIMIT, _free(DETACHED), _detached),
-    Probe(metrics.LEFT.name, "files", 2 * EVERY, LIMIT, _free(LEFT), _left, lambda _: 2),
+    Probe(metrics.DETACHED.name, "runners", 2 * EVERY, LIMIT, _free(DETACHED), read_detached),
+    Probe(metrics.LEFT.name, "files", 2 * EVERY, LIMIT, _free(LEFT), read_left, lambda _: 2),
 )

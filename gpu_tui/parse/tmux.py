@@ -2,7 +2,8 @@
 
 One line a pane, fields apart by a colon, which a session's name cannot hold: FORMAT. (A tab would come out
 as `_` where the locale is C.) A pane that `remain-on-exit` kept tells how its
-command ended; without it a session goes with its command, and nobody tells.
+command ended; without it a session goes with its command, and nobody tells. Of a command that tmux itself lost
+(before 3.5: https://github.com/tmux/tmux/issues/311) the kernel tells, as long as it is a zombie.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 
 FORMAT = (
-    "#{pane_id}:#{pane_pid}:#{pane_dead}:#{pane_dead_status}:#{session_created}:#{session_name}"
-    ":#{pane_current_command}:#{pane_start_command}"
+    "#{pane_id}:#{pane_pid}:#{pane_dead}:#{pane_dead_status}:#{pane_dead_signal}"  # the last since 3.3
+    ":#{session_created}:#{session_name}:#{pane_current_command}:#{pane_start_command}"
 )
 FIELDS = FORMAT.count("}:") + 1
-CODE_DIGITS, TIME_DIGITS, PID_DIGITS = 4, 11, 10  # of an exit code, epoch seconds, a pid
+CODE_DIGITS, FATE_DIGITS = 4, 5  # of an exit code or a signal, a wait status
+TIME_DIGITS, PID_DIGITS = 11, 10  # of epoch seconds, a pid
+KILLED = 128  # a shell's exit code of what was ended by a signal is this and the signal
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "csh", "tcsh", "ksh", "login"})
 LOOKERS = frozenset(
     {
@@ -29,14 +32,16 @@ LOOKERS = frozenset(
 )  # fmt: skip
 
 
-def parse_tmux(text: bytes) -> JobTable:
+def parse_tmux(text: bytes, fates: bytes = b"") -> JobTable:
     """The panes that run or ran something, by their order in the list; a SHELL may be at a loop of programs, which
-    the process table tells. Names may stand twice.
+    the process table tells. Names may stand twice. `fates`: lines `PID WAIT-STATUS` of zombies.
     """
+    told = (line.partition(" ") for line in fates.decode("ascii", "replace").split("\n"))
+    ends = {pid: fate for pid, _, fate in told}
     jobs = []
     for line in text.decode("utf-8", "replace").split("\n"):
         parts = line.split(":", FIELDS - 1)
-        if len(parts) == FIELDS and (job := _job(*parts)) is not None:
+        if len(parts) == FIELDS and (job := _job(*parts, fate=ends.get(parts[1], ""))) is not None:
             jobs.append(job)
     return JobTable("tmux", tuple(jobs[:JOBS_KEPT]), max(0, len(jobs) - JOBS_KEPT))
 
@@ -46,10 +51,13 @@ def _job(
     pid: str,
     dead: str,
     status: str,
+    signal: str,
     created: str,
     session: str,
     current: str,
     start: str,
+    *,
+    fate: str,
 ) -> Job | None:
     ended = dead == "1"
     program = current.strip().lstrip("-")
@@ -58,7 +66,7 @@ def _job(
     shell = not ended and program in SHELLS
     if ended and not start.strip():
         return None
-    code = whole(status, CODE_DIGITS) if ended else None
+    code, by = _end(status, signal, fate) if ended else (None, None)
     # A session that has only its number for a name is called by what it was started with.
     named = not session.isdigit()
     name = session if named else "" if shell else name_of_command(start.strip('"') or program)
@@ -72,8 +80,25 @@ def _job(
         name=plain(name, 60),
         state=state,
         word="ended" if ended else SHELL if shell else "running",
-        why=None if ended else f"{plain(program, 30)} in tmux",
+        why=_why(program, ended, by),
         submitted_at=None if (at := whole(created, TIME_DIGITS)) is None else float(at),
         exit_code=code,
+        signal=by,
         pids=() if (found := whole(pid, PID_DIGITS)) is None else (found,),
     )
+
+
+def _why(program: str, ended: bool, by: int | None) -> str | None:
+    if ended:
+        return None if by is None else f"by signal {by}"
+    return f"{plain(program, 30)} in tmux"
+
+
+def _end(status: str, signal: str, fate: str) -> tuple[int | None, int | None]:
+    """Exit code and signal. A `fate` of 0 is no answer: it is what the kernel says to who may not know."""
+    code, by = whole(status, CODE_DIGITS), whole(signal, CODE_DIGITS)
+    if code is None and by is None and (waited := whole(fate, FATE_DIGITS)):
+        # wait(2): the signal in the low seven bits, else the exit code above eight
+        by = waited & 0x7F or None
+        code = None if by else waited >> 8 & 0xFF
+    return (KILLED + by, by) if by else (code, None)

@@ -57,7 +57,7 @@ def test_no_probe_raises_at_a_number_that_is_none(odd: str) -> None:
     feed = next(probe for probe in RUNNERS if probe.metric == "feed")
     clock = Section(b"date 1767261600 +0000\n")
     feed.parse(TARGET, {"file": Section(b"[]"), "stat": Section(odd.encode()), "clock": clock})
-    line = f"%1:7:1:{odd}:{odd}:train:bash:python train.py"
+    line = f"%1:7:1:{odd}:{odd}:{odd}:train:bash:python train.py"
     (job,) = parse_tmux(line.encode()).jobs
     assert job.exit_code is None
     assert job.submitted_at is None

@@ -45,6 +45,11 @@ class RunnerBox(ShellBox):
         env = os.environ | self.places
         subprocess.run(argv, env=env, cwd=self.home, check=True, stdin=subprocess.DEVNULL)
 
+    def said(self, *argv: str) -> str:
+        """What a command on the box prints."""
+        env = os.environ | self.places
+        return subprocess.run(argv, env=env, check=True, capture_output=True, text=True).stdout
+
     def end(self) -> None:
         """Whatever a test left running is ended."""
         env = os.environ | self.places
@@ -145,7 +150,6 @@ async def test_panes_of_tmux_and_how_they_ended(box: RunnerBox, shell: str) -> N
         "tmux", "-f", "/dev/null", "new-session", "-d", "-s", "大 lr", sys.executable, str(script)
     )
     box.run("tmux", "set-option", "-g", "remain-on-exit", "on")
-    # It ends once its pane stands: of one that ends before, tmux may never know how.
     box.run("tmux", "new-session", "-d", "-s", "broken", "sh -c 'read line; exit 7'")
     box.run("tmux", "send-keys", "-t", "broken", "Enter")
     box.run("tmux", "new-session", "-d", "-s", "idle")
@@ -162,6 +166,35 @@ async def test_panes_of_tmux_and_how_they_ended(box: RunnerBox, shell: str) -> N
     assert known["idle"].word == "shell"  # what is below it the process table tells
     assert known["大 lr"].state is CellState.RUNNING
     assert (known["broken"].state, known["broken"].exit_code) == (CellState.FAILED, 7)
+
+
+async def test_a_killed_pane_is_told_also_where_tmux_lost_its_end(
+    box: RunnerBox, shell: str
+) -> None:
+    needs("tmux")
+    script = box.file("home/train.py", TRAINER)
+    names = [f"seed_{n}" for n in range(8)]  # tmux 3.3a of Debian never learns of about every third
+    box.run(
+        "tmux", "-f", "/dev/null", "new-session", "-d", "-s", "here", sys.executable, str(script)
+    )
+    box.run("tmux", "set-option", "-g", "remain-on-exit", "on")
+    for name in names:
+        box.run("tmux", "new-session", "-d", "-s", name, sys.executable, str(script))
+    pids = box.said(
+        "tmux", "list-panes", "-a", "-f", "#{m:seed_*,#{session_name}}", "-F", "#{pane_pid}"
+    )
+    for pid in pids.split():
+        os.kill(int(pid), signal.SIGKILL)
+    async with asked(box, shell) as inbox:
+        known: dict[str, Job] = {}
+        try:
+            async with asyncio.timeout(90):
+                while not known or any(known[name].exit_code is None for name in names):
+                    known = {job.name: job for job in table(await inbox.metric("tmux")).jobs}
+        except TimeoutError:
+            pytest.fail(f"never told whole: {known}")
+    ends = {(job.state, job.exit_code, job.signal, job.why) for job in map(known.get, names) if job}
+    assert ends == {(CellState.FAILED, 137, 9, "by signal 9")}
 
 
 async def test_no_tmux_server_is_started_by_asking(box: RunnerBox, shell: str) -> None:

@@ -207,11 +207,34 @@ def test_a_moment_needs_a_zone(value: object, epoch: float | None) -> None:
     assert epoch_of(value) == epoch
 
 
+@pytest.mark.parametrize(
+    ("status", "by", "fate", "told"),
+    [
+        ("7", "", "", (CellState.FAILED, 7, None)),
+        ("0", "", "2304", (CellState.FINISHED, 0, None)),  # tmux knows: what is a zombie now is another program
+        ("", "9", "", (CellState.FAILED, 137, 9)),
+        ("", "", "9", (CellState.FAILED, 137, 9)),
+        ("", "", "139", (CellState.FAILED, 139, 11)),  # SIGSEGV, and its core was dumped
+        ("", "", "1792", (CellState.FAILED, 7, None)),
+        ("", "", "0", (CellState.CANNOT_TELL, None, None)),  # exit 0, or who asks may not know
+        ("", "", "", (CellState.CANNOT_TELL, None, None)),
+        ("", "", "-9", (CellState.CANNOT_TELL, None, None)),
+    ],
+)  # fmt: skip
+def test_how_a_pane_ended(
+    status: str, by: str, fate: str, told: tuple[CellState, int | None, int | None]
+) -> None:
+    line = f"%1:70:1:{status}:{by}:1700000000:lr:python:python train.py"
+    (job,) = parse_tmux(line.encode(), f"7 256\n70 {fate}\n".encode()).jobs
+    assert (job.state, job.exit_code, job.signal) == told
+
+
 @given(st.binary(max_size=400))
 def test_nothing_that_a_box_prints_raises(text: bytes) -> None:
     for read in (parse_spooler, parse_pueue, parse_tmux):
         read(text)
     parse_spooler(SPOOLER + text)
+    parse_tmux(b"%1:70:1:::17:lr:python:python", b"70 " + text)
     parse_detached(text, text, text, 1.0, None)
     parse_left_over(text, text, 1.0)
     parse_commands(text.decode("utf-8", "replace"))

@@ -113,8 +113,8 @@ def test_a_program_in_a_pane_that_writes_to_no_file_is_the_pane() -> None:
     assert (panes.jobs, programs.jobs) == ((pane,), (outside,))
 
 
-SHELL_PANE = parse_tmux(b"%1:100:0::1795000000:main:bash:")
-OWN_PANE = parse_tmux(b"%2:200:0::1795000000:own:python:")
+SHELL_PANE = parse_tmux(b"%1:100:0:::1795000000:main:bash:")
+OWN_PANE = parse_tmux(b"%2:200:0:::1795000000:own:python:")
 IN_IT = Process(101, 100, "python", ("python", "train.py"), "S", age_seconds=600.0)
 SHELL = Process(100, 1, "bash", ("bash",), "S", age_seconds=700.0)
 

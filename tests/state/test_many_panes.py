@@ -13,7 +13,7 @@ SOON = 1.0  # seconds of the processor; each pane by itself took 3.3
 
 
 def test_each_process_is_looked_at_once_for_all_panes() -> None:
-    listed = "\n".join(f"%{n}:{n + 10}:0::1700000000:s{n}:bash:" for n in range(MANY))
+    listed = "\n".join(f"%{n}:{n + 10}:0:::1700000000:s{n}:bash:" for n in range(MANY))
     panes = parse_tmux(listed.encode())
     shells = [Process(n + 10, 1, "bash", ("bash",), "S") for n in range(MANY)]
     programs = [
