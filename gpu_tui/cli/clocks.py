@@ -147,7 +147,7 @@ def _calendar(path: Path, view: FleetView) -> None:
         if one.name not in timed and not one.link.live and one.provider.read_at is None
     ]
     if blind:
-        print(say("nothing is known now of {names}", names=", ".join(blind)), file=sys.stderr)
+        print(say("nothing is known now of {names}", names=listed(blind)), file=sys.stderr)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpu_tui.core.speech import counted, say, told
+from gpu_tui.core.speech import counted, listed, say, told
 
 if TYPE_CHECKING:
     from gpu_tui.teardown.audit import Audit
@@ -108,7 +108,7 @@ def _report(args: argparse.Namespace, directory: Path) -> Audit:
     roster = decode_roster(_bytes_of(args.roster)) if args.roster is not None else None
     if roster is None and own is not None and own.cells is not None:
         roster = Roster(tuple(RosterCell(n, c, c, "", 0) for n, c in enumerate(own.cells, 1)))
-    listed = source is not None and source.resolve() == (directory / KEPT).resolve()
+    is_ours = source is not None and source.resolve() == (directory / KEPT).resolve()
     besides = _below(directory, source, args.roster)
     required = own.required if own else COPIED
     if args.artifact:
@@ -117,7 +117,7 @@ def _report(args: argparse.Namespace, directory: Path) -> Audit:
     manifest = kept.manifest if kept else None
     judged = audit(
         directory, manifest, roster, required=required, besides=besides, expect=args.expect,
-        whole=not listed,
+        whole=not is_ours,
     )  # fmt: skip
     return asyncio.run(judged)
 
@@ -188,7 +188,7 @@ def _lines(report: Audit) -> list[str]:
         total += say(", equal to the manifest")
     elif all(file.match is None for file in report.files):
         total += say(", compared with no manifest")
-    read = ", ".join(counts) or say("nothing was read")
+    read = listed(counts) or say("nothing was read")
     return [*lines, f"{say(report.verdict)}: {total}; {read}{how}"]
 
 

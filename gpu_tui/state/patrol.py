@@ -93,7 +93,7 @@ def changes(last: Tick, now: Tick) -> str:
     if None not in (now.oom_kill, last.oom_kill) and now.oom_kill != last.oom_kill:
         rise = (now.oom_kill or 0) - (last.oom_kill or 0)
         said.append(say("{number:+} OOM kills", number=rise))
-    return ", ".join(said) or say("nothing changed")
+    return listed(said) or say("nothing changed")
 
 
 def since_json(view: InstanceView, last: Tick | None) -> dict[str, object] | None:

@@ -14,7 +14,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.number import told_amount
 from gpu_tui.core.resume import ENDED_WELL
-from gpu_tui.core.speech import counted, say, told
+from gpu_tui.core.speech import counted, listed, say, told
 from gpu_tui.core.sweep import CellState, half_well
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.contract import fleet_verdict, queue_beside, queue_done, queue_failed
@@ -91,7 +91,7 @@ class _Report:
         half = sum(number for number, _ in half_well(cells))
         total = sum(max(one.queue.total or 0, len(one.queue.cells)) for one in view.instances)
         verdicts = Counter(str(one.verdict) for one in view.instances)
-        boxes = ", ".join(f"{number} {say(word)}" for word, number in verdicts.most_common())
+        boxes = listed(f"{number} {say(word)}" for word, number in verdicts.most_common())
         return [
             say("# Hand-over: {sweep}", sweep=md(view.sweep or say("fleet"))),
             "",
@@ -228,10 +228,10 @@ class _Report:
         rates: dict[str, float] = {}
         spent: dict[str, float] = {}
         partly: set[str] = set()
-        for listed in self._view.unlisted:
-            if listed.price is not None and listed.price.amount:
-                unit = listed.price.currency
-                rates[unit] = rates.get(unit, 0) + listed.price.amount
+        for other in self._view.unlisted:
+            if other.price is not None and other.price.amount:
+                unit = other.price.currency
+                rates[unit] = rates.get(unit, 0) + other.price.amount
         for one in self._view.instances:
             if one.cost.per_hour:
                 rates[one.cost.currency or "?"] = (
@@ -244,7 +244,7 @@ class _Report:
                 if not one.spent_exact:
                     partly.add(one.cost.currency or "?")
         unpriced = [one.name for one in self._view.instances if one.cost.per_hour is None]
-        unpriced += [listed.label for listed in self._view.unlisted if listed.price is None]
+        unpriced += [other.label for other in self._view.unlisted if other.price is None]
         burn = " + ".join(f"{rates[c]:.2f} {c}/h" for c in rates) or say("no price is known")
         so_far = " + ".join(f"{told_amount(spent[c], exact=c not in partly)} {c}" for c in spent)
         line = say("- burns {burn}", burn=burn)

@@ -306,6 +306,22 @@ async def test_what_a_queues_log_tells_of_a_cell_opens_its_last_word_of_it(cockp
         assert logs.view.current == named[-1]
 
 
+async def test_a_finding_of_a_log_that_is_followed_no_more_says_so(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(160, 46), notifications=True) as pilot:
+        await pilot.pause()
+        board, fleet = app.screen, app.screen.moment.fleet
+        told = replace(
+            fleet["autodl-1"].findings[0], cell=None, source="log:/gone/\x1b[2Jrun.log:7"
+        )
+        app._store.become(replace(fleet, findings=(told,)))
+        app._tick()
+        board._go_to(told.id)
+        await pilot.pause()
+        said = [note.message for note in app._notifications]
+        assert "/gone/\ufffd[2Jrun.log is not followed any more" in said
+
+
 # --- toasts ---------------------------------------------------------------------------------------
 
 

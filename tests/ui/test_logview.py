@@ -117,6 +117,10 @@ async def test_an_empty_log_and_one_that_is_not_there_say_so_once(
         log.app._tick()
         await log.pilot.pause()
         assert "/root/a.log is empty so far: its lines stand here as they come" in text_of(log.app)
+        await log.pilot.press("m")
+        assert "no bookmark here: there is no line" in [
+            one.message for one in log.app._notifications
+        ]
         (box,) = log.store.fleet.instances
         missing = replace(box.logs[0], error="/root/a.log is not there yet")
         log.store.become(fleet(replace(box, logs=(missing,))))

@@ -262,9 +262,7 @@ class LogPane(Pane):
 
     def action_bookmark(self) -> None:
         """Set a bookmark on the line that is meant, or take it away."""
-        said = self.reach.bookmark()
-        if said:
-            self.app.notify(said, timeout=2, markup=False)
+        self.app.notify(self.reach.bookmark(), timeout=2, markup=False)
         self.again()
 
     def action_to_bookmark(self, way: str) -> None:

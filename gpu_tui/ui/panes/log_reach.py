@@ -347,7 +347,7 @@ class LogReach:
         """Set a bookmark on the line that is meant, or take it away; what was done, in words."""
         key, document = self._view.here, self._view.document
         if key is None or self._shown is None:
-            return ""
+            return say("no bookmark here: there is no line")
         marks, byte, entry = self._marks[self._shown], document.byte(key), document.line(key)
         if key in document.bookmarks:
             gone = self._places.get(key)

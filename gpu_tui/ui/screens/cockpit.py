@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.command import CommandPalette
 
 from gpu_tui.core.findings import Finding, log_line
+from gpu_tui.core.plain import plain
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say
@@ -178,6 +179,8 @@ class Cockpit(Board):
         log = next((one for one in view.logs if one.source.path == path), None)
         self.bring("log")
         if log is None:
+            said = say("{path} is not followed any more", path=plain(path, 80))
+            self.app.notify(said, markup=False)
             if found.cell is not None:
                 self._tail.choose(view, found.cell)
             return

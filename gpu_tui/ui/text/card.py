@@ -188,7 +188,7 @@ def _clock(
         clock.verified,
     ]
     if clock.applies_to and variant is None:
-        proof.insert(1, say("only {applies_to}", applies_to=", ".join(clock.applies_to)))
+        proof.insert(1, say("only {applies_to}", applies_to=listed(clock.applies_to)))
     if today is not None and fact_is_stale(clock.verified, today):
         proof.append(say("needs a fresh look"))
     return rows + wrap(" · ".join([*proof, clock.source]), width, "faint", indent=2)

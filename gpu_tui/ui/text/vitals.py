@@ -11,7 +11,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Freshness
-from gpu_tui.core.speech import headed, say, told
+from gpu_tui.core.speech import headed, listed, say, told
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
@@ -227,9 +227,7 @@ def _state(gpu: Gpu, fresh: Freshness) -> list[Text]:
     if gpu.sm_clock_hz is not None:
         parts.append(line((units.hertz(gpu.sm_clock_hz), "text")))
     if slowed := [reason for reason in gpu.throttle if reason != POWER_CAP]:
-        parts.append(
-            line((say("throttled: {throttle}", throttle=", ".join(slowed)), "level-watch"))
-        )
+        parts.append(line((say("throttled: {throttle}", throttle=listed(slowed)), "level-watch")))
     elif gpu.throttle:
         parts.append(line((say("at its power cap"), "muted")))
     if gpu.ecc_uncorrected:
