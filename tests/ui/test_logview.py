@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.state.logbuffer import LogBuffer
@@ -326,3 +327,22 @@ def test_a_line_of_a_cell_that_was_only_not_copied_says_so(
     assert told[0] == label
     assert (says or "?") in (told[1] or "")
     assert ("/root/d/checkpoints/a" in (told[1] or "")) == (label == "sync failed")
+
+
+@pytest.mark.parametrize(("cell", "kind", "code", "label"), [
+    ("b", "gpu_oom", 1, "gpu oom"),
+    ("b", "nan", 1, "exception"),  # it may have had a NaN, and ended for another reason
+    ("a", "gpu_oom", 1, "exception"),
+    ("b", "gpu_oom", 3, "exception"),  # an end of an earlier try
+])  # fmt: skip
+def test_the_end_of_a_failed_cell_is_called_by_its_reason(
+    cell: str, kind: str, code: int, label: str
+) -> None:
+    first = sweep().fleet.instances[0]
+    reason = replace(first.findings[0], kind=kind, cell=cell, remedy=REMEDIES[kind])
+    cells = (Cell("b", 2, "t", CellState.FAILED, exit_code=1),)
+    view = replace(first, queue=Queue(cells), findings=(reason,))
+    line = f"[2026-01-01 10:00:00] [1/3] FINISHED b (exit={code})"
+    entry = LogLine(line, replace(FATAL_NAN, label="exception"), queue=parse_queue_line(line))
+    said = REMEDIES[kind] if label == "gpu oom" else remedy_of("exception")
+    assert advice(view, entry) == (label, said)

@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from gpu_tui.core.artifact import layout_of
-from gpu_tui.core.findings import Severity
+from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.logs import LogLine, Span
 from gpu_tui.core.metrics import DETACHED
 from gpu_tui.core.queue_done import failed_names, listed
@@ -38,6 +38,13 @@ MARKS: dict[str, str] = {
     "warning": "mark-warning", "progress": "mark-progress", "benign": "mark-none",
 }  # fmt: skip
 KINDS = {"inode": "inode_full", "killed": "crashed", "exception": "crashed"}
+# Findings that say why a cell ended badly.
+REASONS = frozenset(
+    {
+        "gpu_oom", "host_oom", "disk_full", "inode_full", "nccl", "hang", "xid", "hardware", "cuda_error",
+        "traceback", "preempted", "time_limit",
+    }
+)  # fmt: skip
 MOST_INKS = 24  # of one row: a new one costs a tenth of a millisecond, and a box may colour each letter anew
 NUMBER = 7
 GUTTER = NUMBER + 3
@@ -193,7 +200,11 @@ def unfollowed(path: str, error: str) -> str:
 
 
 def advice(view: InstanceView, entry: LogLine) -> tuple[str, str | None]:
-    """What a line is called, and what to do about it: a cell that trained and was not copied is no failed run."""
+    """What a line is called, and what to do about it: a cell that trained and was not copied is no failed run, and of
+    one that failed its reason goes before its end.
+    """
+    if (reason := _reason(view, entry.queue)) is not None:
+        return say(reason.kind.replace("_", " ")), told(reason.remedy)
     text, unsynced = remedy_of(entry.mark.label), _unsynced(view, entry.queue)
     label = say(entry.mark.label.replace("_", " "))
     if not entry.mark.alarm or unsynced is None:
@@ -206,6 +217,16 @@ def advice(view: InstanceView, entry: LogLine) -> tuple[str, str | None]:
         names=listed(names),
     )
     return label, f"{say(text)} {more}" if text else more
+
+
+def _reason(view: InstanceView, event: QueueEvent | None) -> Finding | None:
+    """Why a cell failed, where a line tells of the last end that is known of it."""
+    match event:
+        case CellFinished(name=name, exit_code=code) if code not in (0, 2):
+            ends = {cell.name: cell.exit_code for cell in view.queue.cells}
+            ours = (one for one in view.findings if one.cell == name and ends.get(name) == code)
+            return next((one for one in ours if one.kind in REASONS), None)
+    return None
 
 
 def _unsynced(view: InstanceView, event: QueueEvent | None) -> tuple[list[str], list[str]] | None:
