@@ -68,7 +68,7 @@ async def look_at(host: str, platform: str) -> Seen:
 def seen_of(view: InstanceView) -> Seen:
     """One look in a few words, and a sentence."""
     from gpu_tui.ui.first_run import Seen
-    from gpu_tui.ui.text.vitals import GPU_ERRORS
+    from gpu_tui.ui.text.gpus import GPU_ERRORS
 
     link, host = view.link, view.instance.ssh.host
     if not link.live:

@@ -33,10 +33,11 @@ from gpu_tui.ui.scene_parts import (
     view,
 )
 from gpu_tui.ui.text.findings import age_of, finding_detail
-from gpu_tui.ui.text.fleet import columns, row, verdict
+from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.header import burn
 from gpu_tui.ui.text.ladder import identity
 from gpu_tui.ui.text.marks import gauge, spark
+from gpu_tui.ui.text.signs import verdict
 from gpu_tui.ui.text.sweep import cell_row
 from gpu_tui.ui.text.vitals import vitals
 

@@ -15,7 +15,7 @@ from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import Cost, InstanceView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scenes import ablation, sweep
-from gpu_tui.ui.text.fleet import COLUMNS, need
+from gpu_tui.ui.text.fleet import COLUMNS
 from gpu_tui.ui.text.fleet_order import (
     BY_NEED,
     in_order,
@@ -24,6 +24,7 @@ from gpu_tui.ui.text.fleet_order import (
     read_order,
     written_order,
 )
+from gpu_tui.ui.text.signs import need
 from gpu_tui.ui.widgets.rows import Rows
 
 Make = Callable[..., CockpitApp]

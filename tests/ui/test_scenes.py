@@ -26,8 +26,8 @@ from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.scenes import SCENES
 from gpu_tui.ui.shots import VIEWS
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, VERDICTS
 from gpu_tui.ui.text.marks import BLOCKS, gauge
+from gpu_tui.ui.text.signs import SEVERITY_GLYPH, VERDICTS
 from gpu_tui.ui.text.sweep import STATES
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.rows import Rows

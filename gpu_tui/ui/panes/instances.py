@@ -19,16 +19,7 @@ from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
 from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.findings import strangers
-from gpu_tui.ui.text.fleet import (
-    COLUMNS,
-    SETS,
-    Column,
-    columns,
-    head,
-    keeps,
-    known_columns,
-    row,
-)
+from gpu_tui.ui.text.fleet import COLUMNS, SETS, Column, columns, head, keeps, known_columns, row
 from gpu_tui.ui.text.fleet_order import (
     BY_NEED,
     in_order,

@@ -36,8 +36,8 @@ from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.text.fleet import need, outcries, tells
 from gpu_tui.ui.text.header import header
+from gpu_tui.ui.text.signs import need, outcries, tells
 from gpu_tui.ui.text.tour import live
 from gpu_tui.ui.widgets.field import Field
 from gpu_tui.ui.widgets.footer import Footer

@@ -14,8 +14,9 @@ from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.text.fleet import COLUMNS, ORDER, columns, head, need, row
+from gpu_tui.ui.text.fleet import COLUMNS, ORDER, columns, head, row
 from gpu_tui.ui.text.marks import fit, line, more_below
+from gpu_tui.ui.text.signs import need
 from gpu_tui.ui.widgets.rows import Rows
 
 ALWAYS = ("name", "verdict")

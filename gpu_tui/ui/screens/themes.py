@@ -17,8 +17,8 @@ from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.bounds import flow
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, VERDICTS
 from gpu_tui.ui.text.marks import BLOCKS, fit, gauge, line, more_below
+from gpu_tui.ui.text.signs import SEVERITY_GLYPH, VERDICTS
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.rows import Rows
 

@@ -11,8 +11,8 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.news import News
 from gpu_tui.ui.safe import safe
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
 from gpu_tui.ui.text.marks import fit, line, wrap
+from gpu_tui.ui.text.signs import SEVERITY_GLYPH
 
 LONGEST = 300  # characters of the text
 GOOD = "✓"

@@ -13,8 +13,8 @@ from gpu_tui.core.speech import counted, headed, quoted, say, told
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.calm import no_clocks
-from gpu_tui.ui.text.fleet import BOUND_SIGN, CLOCK_MARK, box_style, clock_style
 from gpu_tui.ui.text.marks import UNKNOWN, fit, line, wrap
+from gpu_tui.ui.text.signs import BOUND_SIGN, CLOCK_MARK, box_style, clock_style
 
 COUNT, NARROW_COUNT = (
     13,

@@ -13,9 +13,9 @@ from gpu_tui.core.remedies import CARDS
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import BOUND_SIGN, SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.names import cut_name
+from gpu_tui.ui.text.signs import BOUND_SIGN, SEVERITY_GLYPH, box_style
 
 TITLE = 19
 NAME, CELL = 12, 14

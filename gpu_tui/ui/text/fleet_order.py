@@ -11,7 +11,8 @@ from gpu_tui.core.clocks import earliest
 from gpu_tui.core.levels import share
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView, utilization
-from gpu_tui.ui.text.fleet import COLUMNS, MEASURED, VERDICTS, need
+from gpu_tui.ui.text.fleet import COLUMNS, MEASURED
+from gpu_tui.ui.text.signs import VERDICTS, need
 
 BY_NEED = Order()
 # Of words the first comes first, of deadlines the next one; of everything else the most.

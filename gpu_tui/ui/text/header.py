@@ -15,9 +15,9 @@ from gpu_tui.core.speech import counted, say
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, is_new
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import short
+from gpu_tui.ui.text.signs import SEVERITY_GLYPH, is_new
 
 # What is kept and how many words it is said in, as it grows narrower; the rate outlives every word.
 STEPS = (

@@ -17,8 +17,8 @@ from gpu_tui.core.profile import Verb
 from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import box_style, spent
 from gpu_tui.ui.text.marks import bar, fit, line, wrap
+from gpu_tui.ui.text.signs import box_style, spent
 
 RUNGS: dict[RungState, tuple[str, str]] = {
     RungState.WAITING: ("·", "rung-waiting"),

@@ -11,9 +11,9 @@ from gpu_tui.core.rebalance import Plan
 from gpu_tui.core.speech import counted, headed, listed, say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import bounds, units
-from gpu_tui.ui.text.fleet import box_style
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, wrap
 from gpu_tui.ui.text.names import cut_name
+from gpu_tui.ui.text.signs import box_style
 
 LEAD = 7
 GROUPS: tuple[tuple[str, str, tuple[CellState, ...]], ...] = (

@@ -15,9 +15,9 @@ from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.thinned import even
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import box_style
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, arrow, fit, line, spark
 from gpu_tui.ui.text.names import cut_name
+from gpu_tui.ui.text.signs import box_style
 from gpu_tui.ui.text.sweep import state_of
 
 Points = Sequence[tuple[float, float | None]]

@@ -7,8 +7,8 @@ from rich.text import Text
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.playhead import Playhead
 from gpu_tui.core.speech import say
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
 from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.signs import SEVERITY_GLYPH
 
 LEAST = 10  # cells of a bar that still says something
 

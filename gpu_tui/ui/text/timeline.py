@@ -11,9 +11,9 @@ from rich.text import Text
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.speech import counted, say, told
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.names import cut_name
+from gpu_tui.ui.text.signs import SEVERITY_GLYPH, box_style
 
 LANES_MOST = 8
 NAME, NAME_MOST = 14, 26

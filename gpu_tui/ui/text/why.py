@@ -8,8 +8,8 @@ from gpu_tui.core.findings import Finding
 from gpu_tui.core.speech import COMMA, language, say, told
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text.findings import age_of
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
 from gpu_tui.ui.text.marks import fit, line, wrap
+from gpu_tui.ui.text.signs import SEVERITY_GLYPH
 
 LEAST = 2  # lines from which something can be said
 REMEDY_LINES = 2
