@@ -566,13 +566,16 @@ async def test_the_log_can_be_copied_and_saved(
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         await pilot.press("5", "y", "s")
-        await pilot.pause()
+        await app.workers.wait_for_complete()
         assert "loss nan" in app.clipboard
         source = LogSource("/root/autodl-tmp/runs/logs/no_aug.log", "no_aug")
         buffer = store.log("autodl-1", source)
         assert buffer is not None
         saved = (tmp_path / f"autodl-1-no_aug-{buffer.end}.log").read_text("utf-8")
         assert len(saved.splitlines()) == len(buffer)
+        await pilot.press("s")
+        await app.workers.wait_for_complete()
+        assert "not saved: File exists" in [*app._notifications][-1].message
 
 
 async def test_the_tour_walks_and_ends(cockpit: Make, text_of: Read) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
@@ -78,13 +79,13 @@ class ClocksPane(Pane):
         self.rows.action_top()
         self.show(moment)
 
-    def action_calendar(self) -> None:
+    async def action_calendar(self) -> None:
         """All deadlines as a calendar file in the working directory."""
         if self.moment is None:
             return
         path = Path.cwd() / CALENDAR
         try:
-            count = save(path, self.moment.fleet)
+            count = await asyncio.to_thread(save, path, self.moment.fleet)
         except OSError as wrong:
             self.app.notify(
                 say("not saved: {strerror} ({path})", strerror=wrong.strerror, path=path),

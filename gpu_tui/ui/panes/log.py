@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -26,6 +25,7 @@ from gpu_tui.ui.clipboard import Copies
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.log_caption import remarks
 from gpu_tui.ui.panes.log_reach import LogReach
+from gpu_tui.ui.panes.log_save import save
 from gpu_tui.ui.panes.pane import Moment, Pane, shortly
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
@@ -40,7 +40,6 @@ from gpu_tui.ui.widgets.place_bar import PlaceBar
 
 EMPTY = LogDocument(LogBuffer(1), reach=False)
 REMEDY_SHARE = 4  # of its pane a remedy takes no more than one part of this many
-SAVE_AT_ONCE = 5_000  # lines that are written before others get their turn
 
 
 class LogPane(Pane):
@@ -360,48 +359,7 @@ class LogPane(Pane):
         stem = source.cell or PurePosixPath(source.path).stem
         clean = "".join(c if c.isalnum() or c in "._-" else "_" for c in f"{view.name}-{stem}")
         path = Path.cwd() / f"{clean}-{buffer.end}.log"
-        document = self.view.document
-        if len(buffer) <= SAVE_AT_ONCE:
-            self._saved(path, list(_texts(document)))
-        else:
-            self.run_worker(
-                self._save(path, document), group="log-save", exclusive=True, exit_on_error=True
-            )
-
-    async def _save(self, path: Path, document: LogDocument) -> None:
-        texts: list[str] = []
-        for text in _texts(document):
-            texts.append(text)
-            if len(texts) % SAVE_AT_ONCE == 0:
-                await asyncio.sleep(0)
-        self._saved(path, texts)
-
-    def _saved(self, path: Path, texts: list[str]) -> None:
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                file.writelines(text + "\n" for text in texts)
-        except OSError as wrong:
-            self.app.notify(
-                say("not saved: {strerror} ({path})", strerror=wrong.strerror, path=path),
-                severity="error",
-                markup=False,
-            )
-            return
-        self.app.notify(
-            say("{texts} saved to {path}", texts=counted(len(texts), "line"), path=path),
-            markup=False,
-        )
-
-
-def _texts(document: LogDocument) -> Iterable[str]:
-    """Every loaded line that is still there when its turn comes."""
-    for key in list(document.numbers):
-        try:
-            entry = document.line(key)
-        except IndexError:
-            continue
-        if entry is not None:
-            yield entry.text
+        self.run_worker(save(self.app, path, self.view.document), group="log-save", exclusive=True)
 
 
 def stderr_paths(view: InstanceView) -> frozenset[str]:
