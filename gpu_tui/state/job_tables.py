@@ -60,7 +60,7 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
             jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
             table = replace(table, jobs=tuple(jobs))
         tables.append(table)
-    tables = [_told_by_queues(kept, t) for t in _left_last(told_once(tables), endings)]
+    tables = [_told_by_queues(kept, t) for t in _left_last(apart(told_once(tables)), endings)]
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
         tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), endings))
@@ -139,6 +139,31 @@ def told_once(tables: list[JobTable]) -> list[JobTable]:
         else table
         for table in tables
     ]
+
+
+def apart(tables: list[JobTable]) -> list[JobTable]:
+    """With the id behind the name of those that are called as another program of another list is: the one that
+    has a log keeps its name, by which that is read.
+    """
+    named: dict[str, list[Job]] = {}
+    for table in tables:
+        for job in table.jobs:
+            if job.pids:
+                named.setdefault(job.name, []).append(job)
+    keeps = {
+        name: next((job for job in jobs if job.stdout), jobs[0])
+        for name, jobs in named.items()
+        if len(jobs) > 1
+    }
+
+    def told(job: Job) -> Job:
+        first = keeps.get(job.name, job)
+        same = first is job or not job.pids or not set(first.pids[:1]).isdisjoint(job.pids[:1])
+        return job if same else replace(job, name=f"{job.name}·{job.id}")
+
+    if not keeps:
+        return tables
+    return [replace(table, jobs=tuple(map(told, table.jobs))) for table in tables]
 
 
 def _left_last(tables: list[JobTable], endings: Mapping[str, Ending]) -> list[JobTable]:

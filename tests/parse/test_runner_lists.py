@@ -13,7 +13,7 @@ from gpu_tui.core.job_names import name_of_command
 from gpu_tui.core.jobs import JOBS_KEPT
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.command_list import parse_commands
-from gpu_tui.parse.detached import parse_detached
+from gpu_tui.parse.detached import parse_detached, parse_outputs
 from gpu_tui.parse.feed import FeedError, parse_feed
 from gpu_tui.parse.instants import epoch_of
 from gpu_tui.parse.left_over import parse_left_over
@@ -170,6 +170,28 @@ def test_ranks_of_one_program_are_one_job() -> None:
     (job,) = table.jobs
     assert (job.id, job.name, job.stdout) == ("10", "vit", "/root/out/vit.log")
     assert job.started_at == 951.0
+
+
+@pytest.mark.parametrize(
+    ("printed", "name"),
+    [
+        (r"'/root/'$'\350\256\255\347\273\203'' 1.log'", "/root/训练 1.log"),  # GNU's where the locale is C
+        (r"'/root/it'\''s'$'\n\t''x.log'", "/root/it's\n\tx.log"),
+        ('"/root/it\'s.log"', "/root/it's.log"),
+        ("'/root/训练.log'", "/root/训练.log"),
+        ("'/root/it's.log'", "/root/it's.log"),  # busybox
+        ("‘/root/a.log’", "/root/a.log"),  # an old one
+        ("/root/a.log", "/root/a.log"),
+    ],
+)
+def test_a_name_is_read_as_stat_quotes_it(printed: str, name: str) -> None:
+    assert parse_outputs(f"'/proc/9/fd/1' -> {printed}\n".encode()) == {9: name}
+
+
+def test_a_nohup_out_in_a_folder_with_a_chinese_name_is_somebodys() -> None:
+    writers = rb"'/proc/12/fd/1' -> '/root/'$'\345\256\236\351\252\214''/nohup.out'"
+    left = "999000 /root/实验/nohup.out\n".encode()
+    assert parse_left_over(left, writers, 1_000_000.0).jobs == ()
 
 
 def test_what_ended_lately_and_nobody_writes_is_left_over() -> None:
