@@ -22,9 +22,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.procs import parse_processes
 from gpu_tui.parse.quoted import unquoted
 
-_LINK = re.compile(
-    r"[`'‘\"]?/?(?:\S*/)?([0-9]{1,10})/fd/([0-9]{1,7})['’\"]? -> ([^\n]{1,16000})"
-)
+_LINK = re.compile(r"[`'‘\"]?/?(?:\S*/)?([0-9]{1,10})/fd/([0-9]{1,7})['’\"]? -> ([^\n]{1,16000})")
 _LOG = re.compile(r"/[^\n]*\.(?:log|out|txt|err)")
 # What a library writes for itself: the debug logs of wandb, a package's own lists.
 _NO_LOG = re.compile(r"/wandb/|/(?:site|dist)-packages/|/\.|^/(?:usr|proc|sys|etc)/")

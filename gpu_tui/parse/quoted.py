@@ -1,6 +1,6 @@
-"""A file's name as `stat -c %N` prints it -> the name. GNU's quotes it as a shell would want it, and where the locale
+r"""A file's name as `stat -c %N` prints it -> the name. GNU's quotes it as a shell would want it, and where the locale
 of the box is C, as it mostly is for a command by ssh, each byte of a Chinese one is an escape:
-`'/root/'$'\\345\\270\\246''.log'`. Busybox and an old one only put quotes around it.
+`'/root/'$'\345\270\246''.log'`. Busybox and an old one only put quotes around it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,15 @@ import re
 
 _PIECE = re.compile(rb"'([^']*)'|\"([^\"]*)\"|\\(.)|\$'((?:[^'\\]|\\.)*)'")
 _BYTE = re.compile(rb"\\([0-7]{3}|.)")
-_LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
+_LETTERS = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"t": b"\t",
+    b"n": b"\n",
+    b"v": b"\v",
+    b"f": b"\f",
+    b"r": b"\r",
+}
 _AROUND = "`'‘\"’"
 
 

@@ -60,7 +60,8 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
             jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
             table = replace(table, jobs=tuple(jobs))
         tables.append(table)
-    tables = [_told_by_queues(kept, t) for t in _left_last(apart(told_once(tables)), endings)]
+    tables = [_by_their_logs(table, endings) for table in apart(told_once(tables))]
+    tables = [_told_by_queues(kept, table) for table in _left_last(tables, endings)]
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
         tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), endings))
@@ -164,6 +165,17 @@ def apart(tables: list[JobTable]) -> list[JobTable]:
     if not keeps:
         return tables
     return [replace(table, jobs=tuple(map(told, table.jobs))) for table in tables]
+
+
+def _by_their_logs(table: JobTable, endings: Mapping[str, Ending]) -> JobTable:
+    """Of those whose exit code is another program's, what their logs say of the end."""
+    jobs = (
+        ended(job, endings.get(job.name, Ending()))
+        if job.state is CellState.CANNOT_TELL and job.exit_code == 0
+        else job
+        for job in table.jobs
+    )
+    return replace(table, jobs=tuple(jobs))
 
 
 def _left_last(tables: list[JobTable], endings: Mapping[str, Ending]) -> list[JobTable]:
