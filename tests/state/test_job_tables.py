@@ -252,3 +252,17 @@ def test_a_run_whose_log_has_no_place_says_so_and_not_that_it_makes_no_progress(
     assert [why[f"run{n}"] for n in range(6)] == [None] * 6
     assert why["run6"] == "it may not be read"
     assert why["run7"] == why["run8"] == NO_PLACE
+
+
+def test_the_log_of_another_program_tells_no_end_of_a_pane_that_is_called_alike() -> None:
+    bench = Bench(replace(BOX, queue=QueueFiles(), logs=None))
+    bench.link()
+    bench.sample("tmux", JobTable("tmux", (replace(PANE, name="vit"),)), 15.0)
+    bench.sample("nohup", JobTable("nohup", (replace(WRITER, pids=(120, 1)),)), 15.0)
+    bench.lines(LogSource("/vit.log", "vit"), LogLine("Training complete", OK))
+    bench.at += 20
+    bench.sample("tmux", JobTable("tmux"), 15.0)
+    bench.sample("nohup", JobTable("nohup"), 15.0)
+    bench.alive()
+    states = {cell.name: cell.state for cell in bench.view().queue.cells}
+    assert states == {"vit·%1": CellState.CANNOT_TELL, "vit": CellState.FINISHED}
