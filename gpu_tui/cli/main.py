@@ -72,6 +72,9 @@ USAGE = 64
 FAILED = 2
 BUG = 70
 INTERRUPTED = 130
+UNHEARD = (
+    141  # as a shell tells a program that SIGPIPE ended: 2 says of some that no box could be read
+)
 
 
 class Command(Protocol):
@@ -146,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        return FAILED
+        return UNHEARD
     except Exception as error:  # the last place before the shell: nothing leaves as a traceback
         if debug:
             traceback.print_exc()

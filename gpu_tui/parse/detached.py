@@ -20,10 +20,9 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.procs import parse_processes
+from gpu_tui.parse.quoted import unquoted
 
-_LINK = re.compile(
-    r"[`'‘\"]?/?(?:\S*/)?([0-9]{1,10})/fd/([0-9]{1,7})['’\"]? -> [`'‘\"]?([^\n]{1,4000}?)['’\"]?"
-)
+_LINK = re.compile(r"[`'‘\"]?/?(?:\S*/)?([0-9]{1,10})/fd/([0-9]{1,7})['’\"]? -> ([^\n]{1,16000})")
 _LOG = re.compile(r"/[^\n]*\.(?:log|out|txt|err)")
 # What a library writes for itself: the debug logs of wandb, a package's own lists.
 _NO_LOG = re.compile(r"/wandb/|/(?:site|dist)-packages/|/\.|^/(?:usr|proc|sys|etc)/")
@@ -69,7 +68,7 @@ def parse_outputs(outputs: bytes) -> dict[int, str]:
 def _links(text: bytes) -> Iterator[tuple[int, int, str]]:
     for line in text.decode("utf-8", "replace").split("\n"):
         if match := _LINK.fullmatch(line.strip()):
-            yield int(match[1]), int(match[2]), match[3]
+            yield int(match[1]), int(match[2]), unquoted(match[3])
 
 
 def _read(outputs: bytes, held: bytes) -> _Links:
@@ -227,7 +226,7 @@ def _name(
 
 def _why(row: Process, path: str | None, elsewhere: str, screen: Process | None) -> str:
     if path is not None:
-        return f"{row.name} with its output in {basename(path)}"
+        return f"{row.name} with its output in {plain(basename(path), WIDTH)}"
     if screen is not None:
         return f"{row.name} in screen"
     words = (words for sign, words in WHERE.items() if elsewhere.startswith(sign))

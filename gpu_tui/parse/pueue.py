@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from gpu_tui.core.job_names import name_of_command, unique
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.last_command import told_by
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.instants import epoch_of
@@ -65,13 +66,14 @@ def _job(id: str, task: object) -> Job | None:
         if result == "Failed" and isinstance(detail, int) and not isinstance(detail, bool):
             code = detail
         word, why = (result or "Done"), WHY.get(result)
-    group = task.get("group")
+    group, command = task.get("group"), task.get("command")
+    state, unsure = told_by(command if isinstance(command, str) else "", state)
     return Job(
         id=id[:9],
-        name=_name(id, task.get("label"), task.get("command")),
+        name=_name(id, task.get("label"), command),
         state=state,
         word=plain(word or "unknown", 20),
-        why=why,
+        why=why or unsure,
         task=plain(group, 40) if isinstance(group, str) and group != "default" else None,
         submitted_at=epoch_of(times.get("enqueued_at", task.get("enqueued_at"))),
         started_at=epoch_of(times.get("start", task.get("start"))),

@@ -12,6 +12,7 @@ import re
 
 from gpu_tui.core.job_names import name_of_command, unique
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.last_command import told_by
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 
@@ -53,6 +54,7 @@ def _job(row: re.Match[str]) -> Job:
         state = CellState.FINISHED if code == 0 else CellState.FAILED
     else:
         state = STATES.get(word, CellState.CANNOT_TELL)
+    state, unsure = told_by(row["command"], state)
     killed = code == -1
     output = row["output"] if row["output"].startswith("/") else None
     return Job(
@@ -60,7 +62,7 @@ def _job(row: re.Match[str]) -> Job:
         name=plain(row["label"] or name_of_command(row["command"]), NAME_WIDTH),
         state=state,
         word=word,
-        why="a signal ended it" if killed else None,
+        why="a signal ended it" if killed else unsure,
         exit_code=None if killed else code,
         took=_seconds(row["times"]),
         stdout=output,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gpu_tui.core.job_names import name_of_command
 from gpu_tui.core.jobs import JOBS_KEPT, SHELL, Job, JobTable
+from gpu_tui.core.last_command import told_by
 from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
@@ -21,6 +22,7 @@ FORMAT = (
 FIELDS = FORMAT.count("}:") + 1
 CODE_DIGITS, FATE_DIGITS = 4, 5  # of an exit code or a signal, a wait status
 TIME_DIGITS, PID_DIGITS = 11, 10  # of epoch seconds, a pid
+COMMAND = 400
 KILLED = 128  # a shell's exit code of what was ended by a signal is this and the signal
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "csh", "tcsh", "ksh", "login"})
 LOOKERS = frozenset(
@@ -70,21 +72,23 @@ def _job(
     # A session that has only its number for a name is called by what it was started with.
     named = not session.isdigit()
     name = session if named else "" if shell else name_of_command(start.strip('"') or program)
-    state = CellState.RUNNING
+    state, unsure = CellState.RUNNING, None
     if ended:
         state = CellState.CANNOT_TELL
         if code is not None:
             state = CellState.FINISHED if code == 0 else CellState.FAILED
+        state, unsure = told_by(start, state)
     return Job(
         id=plain(pane, 12),
         name=plain(name, 60),
         state=state,
         word="ended" if ended else SHELL if shell else "running",
-        why=_why(program, ended, by),
+        why=unsure or _why(program, ended, by),
         submitted_at=None if (at := whole(created, TIME_DIGITS)) is None else float(at),
         exit_code=code,
         signal=by,
         pids=() if (found := whole(pid, PID_DIGITS)) is None else (found,),
+        command=plain(start.strip().strip('"'), COMMAND) if ended else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from gpu_tui.core import metrics
@@ -39,34 +39,52 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
 
     `alive`: a training lives on the box; None = nobody knows.
     """
-    tables, endings = [], _Endings(kept)
+    endings = _Endings(kept)
     box_now = box_time(kept.tracks, now)
     skew = 0.0 if box_now is None else box_now - now
-    for metric in metrics.JOBS:
-        table, vanished = kept.value(metric), kept.vanished.get(metric.name)
-        if table is None:
-            if vanished is not None and vanished.any:
-                empty = JobTable(metric.name)
-                tables.append(vanished.complete(empty, endings, now, skew))
-            continue
-        if vanished is not None:
-            table = vanished.complete(table, endings, now, skew)
-        if kept.fresh(metric, now) is None:
-            why = kept.tracks.get(metric.name, NO_TRACK).why
-            why = f"not heard of since: {why}" if why else "not heard of for a while"
-            table = replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
-        elif (track := kept.tracks.get(metrics.PROCESSES.name, NO_TRACK)).late(now):
-            why = f"the processes were last read {span(track.age(now))} ago: nothing tells whether it still runs"
-            jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
-            table = replace(table, jobs=tuple(jobs))
-        tables.append(table)
-    tables = [_told_by_queues(kept, t) for t in _left_last(told_once(tables), endings)]
+    found = {
+        metric: _listed(kept, metric, endings, now, skew)
+        for metric in metrics.JOBS
+        if metric is not metrics.TMUX
+    }
+    # A pane has no log of its own: what another program that is called alike wrote tells nothing of it.
+    written = {j.name for t in found.values() if t for j in t.jobs if j.stdout and j.pids}
+    found[metrics.TMUX] = _listed(kept, metrics.TMUX, _Endings(kept, written), now, skew)
+    tables = [table for metric in metrics.JOBS if (table := found[metric]) is not None]
+    tables = [_by_their_logs(table, endings) for table in apart(told_once(tables))]
+    tables = [_told_by_queues(kept, table) for table in _left_last(tables, endings)]
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
         tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), endings))
     if (logs := _logs(kept, now, alive, tables, endings)) is not None:
         tables.append(_told_by_queues(kept, logs))
     return tables
+
+
+def _listed(
+    kept: InstanceState,
+    metric: Metric[JobTable],
+    endings: Mapping[str, Ending],
+    now: float,
+    skew: float,
+) -> JobTable | None:
+    """What one source listed, with those who are gone."""
+    table, vanished = kept.value(metric), kept.vanished.get(metric.name)
+    if table is None:
+        if vanished is None or not vanished.any:
+            return None
+        return vanished.complete(JobTable(metric.name), endings, now, skew)
+    if vanished is not None:
+        table = vanished.complete(table, endings, now, skew)
+    if kept.fresh(metric, now) is None:
+        why = kept.tracks.get(metric.name, NO_TRACK).why
+        why = f"not heard of since: {why}" if why else "not heard of for a while"
+        return replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
+    if (track := kept.tracks.get(metrics.PROCESSES.name, NO_TRACK)).late(now):
+        why = f"the processes were last read {span(track.age(now))} ago: nothing tells whether it still runs"
+        jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
+        return replace(table, jobs=tuple(jobs))
+    return table
 
 
 def _told_by_queues(kept: InstanceState, table: JobTable) -> JobTable:
@@ -139,6 +157,42 @@ def told_once(tables: list[JobTable]) -> list[JobTable]:
         else table
         for table in tables
     ]
+
+
+def apart(tables: list[JobTable]) -> list[JobTable]:
+    """With the id behind the name of those that are called as another program of another list is: the one that
+    has a log keeps its name, by which that is read.
+    """
+    named: dict[str, list[Job]] = {}
+    for table in tables:
+        for job in table.jobs:
+            if job.pids:
+                named.setdefault(job.name, []).append(job)
+    keeps = {
+        name: next((job for job in jobs if job.stdout), jobs[0])
+        for name, jobs in named.items()
+        if len(jobs) > 1
+    }
+
+    def told(job: Job) -> Job:
+        first = keeps.get(job.name, job)
+        same = first is job or not job.pids or not set(first.pids[:1]).isdisjoint(job.pids[:1])
+        return job if same else replace(job, name=f"{job.name}·{job.id}")
+
+    if not keeps:
+        return tables
+    return [replace(table, jobs=tuple(map(told, table.jobs))) for table in tables]
+
+
+def _by_their_logs(table: JobTable, endings: Mapping[str, Ending]) -> JobTable:
+    """Of those whose exit code is another program's, what their logs say of the end."""
+    jobs = (
+        ended(job, endings.get(job.name, Ending()))
+        if job.state is CellState.CANNOT_TELL and job.exit_code == 0
+        else job
+        for job in table.jobs
+    )
+    return replace(table, jobs=tuple(jobs))
 
 
 def _left_last(tables: list[JobTable], endings: Mapping[str, Ending]) -> list[JobTable]:
@@ -242,10 +296,10 @@ def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, .
 class _Endings(Mapping[str, Ending]):
     """What the logs of the followed cells say of their ends, each when it is asked for: of who runs nobody asks."""
 
-    def __init__(self, kept: InstanceState) -> None:
+    def __init__(self, kept: InstanceState, without: Collection[str] = ()) -> None:
         read = (source for source, log in kept.logs.buffers.items() if log.end)  # not only opened
         named = {source.cell for source in read if source.cell is not None}
-        self._kept, self._names = kept, named | kept.cells.keys()
+        self._kept, self._names = kept, (named | kept.cells.keys()).difference(without)
         self._known: dict[str, Ending] = {}
 
     def __getitem__(self, name: str) -> Ending:

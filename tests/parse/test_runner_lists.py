@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from gpu_tui.core.job_names import name_of_command
 from gpu_tui.core.jobs import JOBS_KEPT
+from gpu_tui.core.last_command import stands_behind
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.command_list import parse_commands
-from gpu_tui.parse.detached import parse_detached
+from gpu_tui.parse.detached import parse_detached, parse_outputs
 from gpu_tui.parse.feed import FeedError, parse_feed
 from gpu_tui.parse.instants import epoch_of
 from gpu_tui.parse.left_over import parse_left_over
@@ -172,6 +173,31 @@ def test_ranks_of_one_program_are_one_job() -> None:
     assert job.started_at == 951.0
 
 
+@pytest.mark.parametrize(
+    ("printed", "name"),
+    [
+        (
+            r"'/root/'$'\350\256\255\347\273\203'' 1.log'",
+            "/root/训练 1.log",
+        ),  # GNU's where the locale is C
+        (r"'/root/it'\''s'$'\n\t''x.log'", "/root/it's\n\tx.log"),
+        ('"/root/it\'s.log"', "/root/it's.log"),
+        ("'/root/训练.log'", "/root/训练.log"),
+        ("'/root/it's.log'", "/root/it's.log"),  # busybox
+        ("‘/root/a.log’", "/root/a.log"),  # an old one
+        ("/root/a.log", "/root/a.log"),
+    ],
+)
+def test_a_name_is_read_as_stat_quotes_it(printed: str, name: str) -> None:
+    assert parse_outputs(f"'/proc/9/fd/1' -> {printed}\n".encode()) == {9: name}
+
+
+def test_a_nohup_out_in_a_folder_with_a_chinese_name_is_somebodys() -> None:
+    writers = rb"'/proc/12/fd/1' -> '/root/'$'\345\256\236\351\252\214''/nohup.out'"
+    left = "999000 /root/实验/nohup.out\n".encode()
+    assert parse_left_over(left, writers, 1_000_000.0).jobs == ()
+
+
 def test_what_ended_lately_and_nobody_writes_is_left_over() -> None:
     left = b"""\
 999000 /root/exp/nohup.out
@@ -227,6 +253,41 @@ def test_how_a_pane_ended(
     line = f"%1:70:1:{status}:{by}:1700000000:lr:python:python train.py"
     (job,) = parse_tmux(line.encode(), f"7 256\n70 {fate}\n".encode()).jobs
     assert (job.state, job.exit_code, job.signal) == told
+
+
+@pytest.mark.parametrize(
+    ("command", "behind"),
+    [
+        ("python train.py 2>&1 | tee log.txt", "tee"), ('"python train.py |& tee -a log"', "tee"),
+        ("sh -c 'python train.py; echo done'", "echo"), ("python train.py || true", "true"),
+        ("python train.py | ts | tee log;", "tee"), ("python train.py; date;", "date"),
+        ("python train.py && echo done", None), ("python train.py --tags 'a|b'", None),
+        ("set -o pipefail; python train.py | tee log", None), ("set -e; python train.py; echo done", None),
+        ("python train.py | tee log; exit ${PIPESTATUS[0]}", None), ("cd x; python train.py", None),
+        ("python a.py; python b.py", None), ("python train.py > log 2>&1", None), ("", None), (";", None), ("|", None),
+    ],
+)  # fmt: skip
+def test_whose_exit_code_is_told(command: str, behind: str | None) -> None:
+    assert stands_behind(command) == behind
+
+
+def test_an_exit_code_of_tee_proves_no_end_of_a_training() -> None:
+    piped = "python train.py 2>&1 | tee log"
+    spooler = parse_spooler(
+        f"ID   State      Output               E-Level  Times(r/u/s)   Command [run=0/1]\n"
+        f"1    finished   /tmp/ts-out.a        0        6.00/5.0/1.0   sh -c {piped}\n".encode()
+    )
+    pueue = parse_pueue(
+        json.dumps(
+            {"tasks": {"1": {"command": piped, "status": {"Done": {"result": "Success"}}}}}
+        ).encode()
+    )
+    tmux = parse_tmux(f'%1:70:1:0::1700000000:lr:tee:"{piped}"'.encode())
+    for table in (spooler, pueue, tmux):
+        assert table is not None
+        (job,) = table.jobs
+        assert (job.state, job.exit_code) == (CellState.CANNOT_TELL, 0)
+        assert job.why == "exit 0 is what tee ended with, behind its program"
 
 
 @given(st.binary(max_size=400))

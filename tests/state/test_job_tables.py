@@ -18,7 +18,7 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.parse.tmux import parse_tmux
 from gpu_tui.state import job_tables
 from gpu_tui.state.followed import NO_PLACE
-from gpu_tui.state.job_tables import told_once
+from gpu_tui.state.job_tables import apart, told_once
 
 PANE = Job("%1", "main", CellState.RUNNING, "running", pids=(100,))
 OTHER = Job("%2", "other", CellState.RUNNING, "running", pids=(300,))
@@ -40,6 +40,17 @@ def test_the_next_program_of_a_pane_is_not_the_one_that_is_gone() -> None:
     gone = Job("120", "vit", GONE, "gone", stdout="/vit.log", pids=WRITER.pids)
     assert names((PANE,), (gone,)) == ["main", "vit"]
     assert names((Job("%1", "main", GONE, "gone", pids=(100,)),), (gone,)) == ["vit"]
+
+
+def test_two_programs_that_two_lists_call_alike_are_two_rows() -> None:
+    pane, writer = replace(PANE, name="vit"), replace(WRITER, pids=(120, 1))
+    tables = apart(told_once([JobTable("tmux", (pane,)), JobTable("nohup", (writer,))]))
+    assert [job.name for table in tables for job in table.jobs] == ["vit·%1", "vit"]
+    planned = Job("1", "vit", CellState.PENDING, "planned")  # whose program may be the one
+    assert [t.jobs for t in apart([JobTable("list", (planned,)), tables[1]])] == [
+        (planned,),
+        (writer,),
+    ]
 
 
 def test_a_program_that_a_queue_started_is_the_job_of_that_queue() -> None:
@@ -241,3 +252,17 @@ def test_a_run_whose_log_has_no_place_says_so_and_not_that_it_makes_no_progress(
     assert [why[f"run{n}"] for n in range(6)] == [None] * 6
     assert why["run6"] == "it may not be read"
     assert why["run7"] == why["run8"] == NO_PLACE
+
+
+def test_the_log_of_another_program_tells_no_end_of_a_pane_that_is_called_alike() -> None:
+    bench = Bench(replace(BOX, queue=QueueFiles(), logs=None))
+    bench.link()
+    bench.sample("tmux", JobTable("tmux", (replace(PANE, name="vit"),)), 15.0)
+    bench.sample("nohup", JobTable("nohup", (replace(WRITER, pids=(120, 1)),)), 15.0)
+    bench.lines(LogSource("/vit.log", "vit"), LogLine("Training complete", OK))
+    bench.at += 20
+    bench.sample("tmux", JobTable("tmux"), 15.0)
+    bench.sample("nohup", JobTable("nohup"), 15.0)
+    bench.alive()
+    states = {cell.name: cell.state for cell in bench.view().queue.cells}
+    assert states == {"vit·%1": CellState.CANNOT_TELL, "vit": CellState.FINISHED}

@@ -136,6 +136,14 @@ async def test_without_torch_nothing_is_verified_and_the_cure_is_named(tmp_path:
     assert not proves(verdict)
 
 
+@pytest.mark.parametrize("size", [100, 10_000, 1_000_000])
+async def test_a_checkpoint_of_zeros_is_called_one(tmp_path: Path, size: int) -> None:
+    (tmp_path / "x.pth").write_bytes(bytes(size))
+    (verdict,) = await load_all(tmp_path, local_tree(tmp_path).manifest)
+    assert verdict.load == "failed"
+    assert verdict.detail == "it begins with zeros alone, as a file does that was never written out"
+
+
 async def test_a_file_that_asks_for_more_memory_than_its_size_explains(tmp_path: Path) -> None:
     weights = {"w": ((4_000_000,), [1.0] * 4_000_000)}
     (tmp_path / "x.pt").write_bytes(checkpoint_bytes(weights, 1))

@@ -115,6 +115,8 @@ def structure(file: BinaryIO, size: int) -> str:
         raise Failed("an empty file")
     head = file.read(512)
     file.seek(0)
+    if not head.strip(b"\0"):
+        raise Failed("it begins with zeros alone, as a file does that was never written out")
     if head[257:262] == b"ustar":
         raise Refused("torch's tar format of 2016, which no safe load reads: save it again there")
     note = archive.NO_CHECKSUM
