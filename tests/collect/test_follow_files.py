@@ -408,7 +408,7 @@ async def test_a_client_that_fell_silent_is_not_waited_for(
     assert b" trial\n" in await process.stdout.readuntil(b"x\n")
     process.stdin.write(b"\n" * signs)
     if signs:
-        await asyncio.wait_for(process.wait(), 30)
+        await asyncio.wait_for(process.wait(), 60)
     else:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(asyncio.shield(process.wait()), 2)

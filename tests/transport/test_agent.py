@@ -51,7 +51,7 @@ def agent(tmp_path: Path) -> Iterator[Path]:
     yield socket
     process.stdout.close()
     process.terminate()
-    process.wait(10)
+    process.wait(60)
     socket.unlink(missing_ok=True)
 
 
