@@ -64,7 +64,7 @@ async def office(tmp_path: Path, hook: Receiver) -> AsyncIterator[object]:
         opened.append(ledger)
         clock, notes = ManualClock(wall=at), []  # type: ignore[var-annotated]
         desk = Desk(
-            alerts, ledger, clock, [WebhookChannel(hook.url, limit=2.0, now=clock.now)], note=notes.append, zone=UTC,
+            alerts, ledger, clock, [WebhookChannel(hook.url, limit=5.0, now=clock.now)], note=notes.append, zone=UTC,
             **{"first_wait": 0.0, **more},
         )  # fmt: skip
         return Office(desk, clock, ledger, notes)

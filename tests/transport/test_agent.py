@@ -77,7 +77,7 @@ async def enter(instance: Instance) -> None:
     transport = SshTransport(Nobody())
     try:
         connection = await transport.connect(instance)
-        assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+        assert (await connection.run("echo in\n", limit=60)).stdout == b"in\n"
         await connection.close()
     finally:
         await transport.close()

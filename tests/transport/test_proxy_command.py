@@ -102,7 +102,7 @@ async def test_one_that_works_carries_megabytes_and_ends_with_the_connection(
     box: Sshd, transport: SshTransport, mark: str, tmp_path: Path
 ) -> None:
     connection = await transport.connect(by(way(tmp_path), box))
-    done = await connection.run("head -c 3000000 /dev/zero\n", limit=20)
+    done = await connection.run("head -c 3000000 /dev/zero\n", limit=60)
     assert len(done.stdout) == 3_000_000
     assert any("way.py" in line for line in running(mark))
     await connection.close()
@@ -241,7 +241,7 @@ async def test_one_that_talks_without_end_is_not_held_up(
 ) -> None:
     """Megabytes on stderr before the first byte of the way."""
     connection = await transport.connect(by(f"yes | head -c 3000000 >&2; {way(tmp_path)}", box))
-    assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+    assert (await connection.run("echo on\n", limit=60)).stdout == b"on\n"
     await connection.close()
     await wait_until(mark, gone=True)
 
