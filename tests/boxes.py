@@ -13,9 +13,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ports import Port
+
 from gpu_tui.core.fleet import Instance, SshAccess
 
-START_SECONDS = 20.0  # a busy machine; alone it takes 10 ms
+START_SECONDS = 60.0  # a busy machine; alone it takes 10 ms
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -54,6 +56,7 @@ class Sshd:
         self.home = directory / "home"
         self.bin = directory / "bin"
         self.port = 0
+        self._held: Port | None = None
         self._max_sessions = max_sessions
         self._env = env or {}
         self._first = first  # lines of sshd_config that go before our own: the first word counts
@@ -73,9 +76,8 @@ class Sshd:
     def start(self) -> Sshd:
         """Start listening, on the port of the last start if there was one."""
         if not self.port:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                self.port = probe.getsockname()[1]
+            self._held = Port()
+            self.port = self._held.number
         etc = self.directory / "etc"
         set_env = {"HOME": str(self.home), "PATH": f"{self.bin}:{SYSTEM_PATH}", **self._env}
         pairs = " ".join(f'"{name}={value}"' for name, value in set_env.items())
@@ -110,8 +112,8 @@ class Sshd:
             if self._process.poll() is not None:
                 raise BoxUnavailable(f"sshd ended at once: {_last_words(log)}")
             try:
-                with socket.create_connection(("127.0.0.1", self.port), 5) as peer:
-                    peer.settimeout(5)
+                with socket.create_connection(("127.0.0.1", self.port), START_SECONDS) as peer:
+                    peer.settimeout(START_SECONDS)
                     if peer.recv(4) == b"SSH-":
                         return
             except ConnectionRefusedError:
@@ -185,7 +187,21 @@ class Sshd:
                     found[int(entry.name)] = b" ".join(words).decode("utf-8", "replace").strip()
         return found
 
-    def wait_idle(self, seconds: float = 20.0) -> dict[int, str]:
+    def wait_left(self, seconds: float = 60.0) -> list[int]:
+        """Block until it serves no session; those that it still does when the time is over."""
+        while pids := self.session_pids():
+            try:
+                handle = os.pidfd_open(pids[0])
+            except ProcessLookupError:
+                continue
+            try:
+                if not select.select([handle], [], [], seconds)[0]:
+                    break
+            finally:
+                os.close(handle)
+        return pids
+
+    def wait_idle(self, seconds: float = 60.0) -> dict[int, str]:
         """Block until nothing runs on the box; what still does when the time is over."""
         poll = select.poll()
         left = self.processes()
@@ -218,8 +234,14 @@ class Sshd:
         self.kill_sessions()
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
-            self._process.wait(10)
+            self._process.wait(60)
         self._process = None
+
+    def close(self) -> None:
+        """Stop for good: its port may be anybody's now."""
+        self.stop()
+        if self._held is not None:
+            self._held.close()
 
 
 def _last_words(log: Path) -> str:

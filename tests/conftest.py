@@ -100,7 +100,7 @@ def make_box(tmp_path: Path) -> Iterator[Callable[..., Sshd]]:
 
     yield make
     for sshd in made:
-        sshd.stop()
+        sshd.close()
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ async def office(tmp_path: Path, hook: Receiver) -> AsyncIterator[object]:
         opened.append(ledger)
         clock, notes = ManualClock(wall=at), []  # type: ignore[var-annotated]
         desk = Desk(
-            alerts, ledger, clock, [WebhookChannel(hook.url, limit=2.0, now=clock.now)], note=notes.append, zone=UTC,
+            alerts, ledger, clock, [WebhookChannel(hook.url, limit=5.0, now=clock.now)], note=notes.append, zone=UTC,
             **{"first_wait": 0.0, **more},
         )  # fmt: skip
         return Office(desk, clock, ledger, notes)
@@ -258,7 +258,7 @@ async def test_who_leaves_in_the_middle_of_a_look_loses_no_alert(office, hook: R
     def slow(*words: object, **more: object) -> object:
         found = sift(*words, **more)
         loop.call_soon_threadsafe(sifting.set)
-        go.wait(20)
+        go.wait(60)
         return found
 
     made.ledger.sift = slow
@@ -321,7 +321,7 @@ async def test_the_beat_delivers_and_a_hanging_receiver_does_not_stop_it(
         return replace(looks.pop(0), taken_at=made.clock.now()) if looks else None
 
     running = asyncio.create_task(made.desk.run(look))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await asyncio.to_thread(hook.arrived.wait)
         await seen.wait()
     running.cancel()

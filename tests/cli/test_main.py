@@ -241,7 +241,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
     )
     assert program.stdout is not None
     program.stdout.close()
-    _, err = program.communicate(timeout=30)
+    _, err = program.communicate(timeout=60)
     assert err == b""
 
 
@@ -251,7 +251,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
         "print(sorted({'textual', 'asyncssh', 'torch', 'httpx', 'plotext'} & set(sys.modules)))\n"
     )
     out = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     ).stdout
     assert out.endswith("[]\n")
 
@@ -259,7 +259,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
 def test_the_module_is_the_command(tmp_path: Path) -> None:
     out = subprocess.run(
         [sys.executable, "-m", "gpu_tui", "--version"],
-        capture_output=True, text=True, check=True, timeout=30, cwd=tmp_path,
+        capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path,
     ).stdout  # fmt: skip
     assert out == f"gpu-tui {__version__}\n"
 

@@ -101,7 +101,7 @@ def test_the_resume_command_is_exact_and_one_that_a_shell_takes(tmp_path: Path) 
     script.write_text('printf "%s\\n" "$@"\n')
     subprocess.run(
         ["sh", "-c", command + "\nwait"], cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
-        check=True, timeout=20,
+        check=True, timeout=60,
     )  # fmt: skip
     assert (tmp_path / "logs/q1.log").read_text().splitlines() == [
         f"{tmp_path}/q/my queue.txt",

@@ -230,7 +230,7 @@ class Inbox:
     async def metric_of(self, *names: str) -> Sampled:
         """The next event of any of these metrics."""
         while True:
-            event = await asyncio.wait_for(self.queue.get(), 30)
+            event = await asyncio.wait_for(self.queue.get(), 60)
             if event.metric in names:
                 return event
 
@@ -238,6 +238,6 @@ class Inbox:
         """The first event of each metric."""
         found: dict[str, Sampled] = {}
         while names - found.keys():
-            event = await asyncio.wait_for(self.queue.get(), 30)
+            event = await asyncio.wait_for(self.queue.get(), 60)
             found.setdefault(event.metric, event)
         return found

@@ -83,7 +83,7 @@ async def gone(*pids: int) -> None:
             fd = os.pidfd_open(pid)
         except ProcessLookupError:
             continue
-        ended, _, _ = await asyncio.to_thread(select.select, [fd], [], [], 20)
+        ended, _, _ = await asyncio.to_thread(select.select, [fd], [], [], 60)
         os.close(fd)
         assert ended
 

@@ -59,7 +59,7 @@ class Heard:
         return [event for event in self.events if isinstance(event, kind)]
 
     async def until(self, condition) -> None:  # type: ignore[no-untyped-def]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not condition():
                 self._woken.clear()
                 await self._woken.wait()

@@ -129,7 +129,7 @@ async def test_a_real_box_whose_programs_lie_is_watched_on(
         Supervisor(Fleet("s", (instance,)), transport, hear, ManualClock()).run()
     )
     waiting = asyncio.create_task(came.wait())
-    await asyncio.wait({running, waiting}, timeout=30, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({running, waiting}, timeout=60, return_when=asyncio.FIRST_COMPLETED)
     assert not running.done(), running.result()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

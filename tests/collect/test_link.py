@@ -63,7 +63,7 @@ class States:
         self.seen.put_nowait(event.link)
 
     async def until(self, state: str) -> LinkState:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (link := await self.seen.get()).state != state:
                 pass
         return link
@@ -183,7 +183,7 @@ async def test_what_each_attempt_writes_itself_is_no_edit(
     instance = Instance("box", SshAccess("box"))
     link = Link(instance, transport, States(), ManualClock(), serve_for_ever, Ways(random), random)
     keeping = asyncio.create_task(link.keep())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         for most in (2, 4):
             for _ in range(30):
                 assert await looks.get() <= most

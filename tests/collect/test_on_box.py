@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 from shell_box import COMMANDS, GPU_ROW, ShellBox, finish, start
-from test_sampler import alive, command_line, sampling, value
+from test_cards_loop import gone
+from test_sampler import command_line, sampling, value
 
 from gpu_tui.collect import program_python
 from gpu_tui.collect.frames import FrameReader
@@ -48,7 +49,7 @@ async def running(box: ShellBox, shell: str, group: Group):  # type: ignore[no-u
     reader = group.reader()
 
     async def frame():  # type: ignore[no-untyped-def]
-        while not (found := reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20))):
+        while not (found := reader.feed(await asyncio.wait_for(process.stdout.read(4096), 60))):
             pass
         return found
 
@@ -68,7 +69,7 @@ async def first_frames(box: ShellBox, shell: str, group: Group) -> dict[str, Sec
     reader = group.reader()
     found: dict[str, Sections] = {}
     while {probe.metric for probe in group.probes} - set(found):
-        for frame in reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20)):
+        for frame in reader.feed(await asyncio.wait_for(process.stdout.read(4096), 60)):
             found.setdefault(frame.metric, frame.sections)
     await finish(process)
     return found
@@ -238,7 +239,7 @@ async def frames_until(process, reader: FrameReader, count: int) -> list[str]:  
     """The metrics of the next so many frames."""
     found: list[str] = []
     while len(found) < count:
-        chunk = await asyncio.wait_for(process.stdout.read(4096), 20)
+        chunk = await asyncio.wait_for(process.stdout.read(4096), 60)
         assert chunk
         found += [frame.metric for frame in reader.feed(chunk)]
     return found
@@ -253,9 +254,11 @@ async def test_where_it_ends_before_the_client_sh_goes_on(files: ShellBox):
     (python,) = (pid for pid in child_of(process.pid) if b"python3" in command_line(pid)[0])
     lanes = child_of(python)
     os.kill(python, signal.SIGKILL)
-    assert {"memory", "gpus", "processes"} <= set(await frames_until(process, reader, 40))
+    seen: set[str] = set()
+    while not {"memory", "gpus", "processes"} <= seen:
+        seen.update(await frames_until(process, reader, 1))
     assert command_line(process.pid)[0] == b"dash"
-    assert not any(map(alive, [python, *lanes]))
+    await gone(python, *lanes)
     await finish(process)
 
 
@@ -411,7 +414,7 @@ async def test_on_a_narrow_line_a_third_of_the_text_brings_a_reading(files: Shel
     assert process.stdin
     assert process.stdout
     told: list[tuple[str, int]] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not {"memory", "cpu", "host"}.issubset(metric for metric, _ in told):
             frames = reader.feed(await process.stdout.read(65_536))
             told += [(frame.metric, frame.beat) for frame in frames]

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -102,6 +102,18 @@ def table(event: Sampled) -> JobTable:
     return event.sample.value
 
 
+async def so(inbox: Inbox, metric: str, true: Callable[[tuple[Job, ...]], bool]) -> tuple[Job, ...]:
+    """The first jobs for which `true` holds: a program that was just started is not yet what it becomes."""
+    jobs: tuple[Job, ...] = ()
+    try:
+        async with asyncio.timeout(90):
+            while not true(jobs):
+                jobs = table(await inbox.metric(metric)).jobs
+    except TimeoutError:
+        pytest.fail(f"never told so: {jobs}")
+    return jobs
+
+
 def needs(program: str) -> str:
     found = shutil.which(program)
     if found is None:
@@ -117,7 +129,7 @@ async def test_a_spooler_tells_its_jobs_and_where_they_write(box: RunnerBox, she
     box.run("tsp", "sleep", "600")
     box.run("tsp", "python3", "train.py", "--config", "configs/later.yaml")
     async with asked(box, shell) as inbox:
-        jobs = table(await inbox.metric("task-spooler")).jobs
+        jobs = await so(inbox, "task-spooler", lambda jobs: bool(jobs and jobs[0].stdout))
     assert [(job.name, job.state, job.exit_code) for job in jobs] == [
         ("sleep", CellState.RUNNING, None),
         ("later", CellState.PENDING, None),
@@ -154,14 +166,15 @@ async def test_panes_of_tmux_and_how_they_ended(box: RunnerBox, shell: str) -> N
     box.run("tmux", "send-keys", "-t", "broken", "Enter")
     box.run("tmux", "new-session", "-d", "-s", "idle")
     async with asked(box, shell) as inbox:
-        known: dict[str, Job] = {}
-        try:
-            # tmux knows for a moment that a pane is dead, and not yet how.
-            async with asyncio.timeout(90):
-                while {"大 lr", "broken"} - set(known) or known["broken"].exit_code is None:
-                    known = {job.name: job for job in table(await inbox.metric("tmux")).jobs}
-        except TimeoutError:
-            pytest.fail(f"never told whole: {known}")
+
+        def whole(jobs: tuple[Job, ...]) -> bool:
+            """tmux knows for a moment that a pane is dead, and not yet how; nor yet that a shell is one."""
+            known = {job.name: job for job in jobs}
+            if {"大 lr", "broken", "idle"} - set(known):
+                return False
+            return known["broken"].exit_code is not None and known["idle"].word == "shell"
+
+        known = {job.name: job for job in await so(inbox, "tmux", whole)}
     assert set(known) == {"大 lr", "broken", "idle"}
     assert known["idle"].word == "shell"  # what is below it the process table tells
     assert known["大 lr"].state is CellState.RUNNING
@@ -186,13 +199,12 @@ async def test_a_killed_pane_is_told_also_where_tmux_lost_its_end(
     for pid in pids.split():
         os.kill(int(pid), signal.SIGKILL)
     async with asked(box, shell) as inbox:
-        known: dict[str, Job] = {}
-        try:
-            async with asyncio.timeout(90):
-                while not known or any(known[name].exit_code is None for name in names):
-                    known = {job.name: job for job in table(await inbox.metric("tmux")).jobs}
-        except TimeoutError:
-            pytest.fail(f"never told whole: {known}")
+
+        def whole(jobs: tuple[Job, ...]) -> bool:
+            known = {job.name: job for job in jobs}
+            return all(name in known and known[name].exit_code is not None for name in names)
+
+        known = {job.name: job for job in await so(inbox, "tmux", whole)}
     ends = {(job.state, job.exit_code, job.signal, job.why) for job in map(known.get, names) if job}
     assert ends == {(CellState.FAILED, 137, 9, "by signal 9")}
 
@@ -240,7 +252,11 @@ async def test_a_program_whose_output_goes_through_tee_or_a_filter_has_the_log_b
     )
     try:
         async with asked(box, shell) as inbox:
-            jobs = table(await inbox.metric("nohup")).jobs
+            jobs = await so(
+                inbox,
+                "nohup",
+                lambda jobs: any(process.pid in job.pids and job.stdout for job in jobs),
+            )
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
@@ -265,17 +281,14 @@ async def test_a_program_whose_output_nobody_keeps_has_the_log_that_it_holds_ope
     )
     try:
         async with asked(box, shell, logs=f"{box.root}/home/runs/{{cell}}.log") as inbox:
-            async with asyncio.timeout(90):  # it may not have opened it yet
-                while not (
-                    found := [
-                        j for j in table(await inbox.metric("nohup")).jobs if process.pid in j.pids
-                    ]
-                ):
-                    pass
+            jobs = await so(
+                inbox, "nohup", lambda jobs: any(process.pid in job.pids for job in jobs)
+            )
     finally:
         process.kill()
         await process.wait()
-    assert [(job.name, job.stdout) for job in found] == [("vit", str(log))]
+    found = [(job.name, job.stdout) for job in jobs if process.pid in job.pids]
+    assert found == [("vit", str(log))]
 
 
 async def test_the_disk_that_a_run_nobody_named_writes_to_is_watched(

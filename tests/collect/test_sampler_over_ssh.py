@@ -45,7 +45,7 @@ async def ended(pid: int) -> None:
     gone = asyncio.Event()
     loop.add_reader(handle, gone.set)
     try:
-        await asyncio.wait_for(gone.wait(), 15)
+        await asyncio.wait_for(gone.wait(), 60)
     finally:
         loop.remove_reader(handle)
         os.close(handle)

@@ -46,7 +46,7 @@ async def test_an_ended_log_that_a_dead_mount_keeps_is_asked_for_ever_less_often
     )
     connection: Any = None
     following = asyncio.create_task(box._follow_cells(connection))
-    await asyncio.wait_for(over.wait(), 10)
+    await asyncio.wait_for(over.wait(), 60)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
     grown = [min(REFUSED_SECONDS * 2**n, LONGEST_PAUSE) for n in range(8)]
@@ -106,7 +106,7 @@ async def test_a_cell_that_is_selected_does_not_wait_for_the_ended_ones(
     monkeypatch.setattr(box, "_follow", follow)
     connection: Any = None
     following = asyncio.create_task(box._follow_cells(connection))
-    await asyncio.wait_for(over.wait(), 10)
+    await asyncio.wait_for(over.wait(), 60)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
     reads = [f"read {cell}" for cell in ("two", "three", "four", "five")]

@@ -15,7 +15,7 @@ from gpu_tui.demo.fleet import Demo
 POLL = 0.02
 
 
-async def until(condition: Callable[[], bool | Awaitable[bool]], limit: float = 30.0) -> None:
+async def until(condition: Callable[[], bool | Awaitable[bool]], limit: float = 60.0) -> None:
     """Return once the condition holds; fail after `limit` seconds."""
     async with asyncio.timeout(limit):
         while True:

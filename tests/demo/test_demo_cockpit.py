@@ -66,7 +66,7 @@ async def look(instance: Instance) -> Mapping[str, object]:
                 for group in plan(instance)
             ]
             try:
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(60):
                     await complete.wait()
             except TimeoutError:
                 pytest.fail(
@@ -162,7 +162,7 @@ async def test_a_terminated_pod_takes_its_box_with_it() -> None:
         async with httpx.AsyncClient(trust_env=False) as http:
             key = {"Authorization": f"Bearer {own.key}"}
             await http.delete(f"{own.provider_url}/v2/pods/{id}", headers=key)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert await connection.wait_closed() is not None
         states = [(await api.read(id)).state for _ in range(3)]
         assert states == ["ended", "ended", "gone"]

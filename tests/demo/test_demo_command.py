@@ -57,7 +57,7 @@ def test_its_fleet_file_is_one_that_the_cockpit_accepts(
         directory = Path(fleet["vega"].ssh.known_hosts or "").parent
         assert directory.is_dir()
         process.send_signal(number)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert not directory.exists()
     assert not out.exists()
 
@@ -68,7 +68,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     with command("--boxes", "1", "--fleet-out", str(out)) as process:
         assert process.stderr
         assert "Name a new file" in process.stderr.read()
-        assert process.wait(20) == 2
+        assert process.wait(60) == 2
     assert out.read_text() == "mine"
 
 
@@ -77,7 +77,7 @@ def test_flags_out_of_range_are_a_usage_error(flags: tuple[str, str]) -> None:
     with command(*flags) as process:
         assert process.stderr
         assert flags[1] in process.stderr.read()
-        assert process.wait(20) == 64
+        assert process.wait(60) == 64
 
 
 def test_what_was_torn_down_in_it_is_told_when_it_ends(

@@ -43,7 +43,7 @@ async def test_a_fleet_is_up_for_a_block_and_gone_after_it(tmp_path: Path) -> No
 def test_a_signal_ends_it_cleanly(number: signal.Signals) -> None:
     with running_fleet(boxes=1) as demo:
         demo.process.send_signal(number)
-        assert demo.process.wait(10) == 0
+        assert demo.process.wait(60) == 0
         assert not demo.directory.exists()
 
 
@@ -68,7 +68,7 @@ def test_it_ends_with_whoever_started_it() -> None:
         try:
             import select
 
-            ended, _, _ = select.select([server], [], [], 10)
+            ended, _, _ = select.select([server], [], [], 60)
             assert ended
         finally:
             os.close(server)
@@ -110,7 +110,7 @@ def test_the_announcement_is_one_line_of_json() -> None:
         assert Path(said["fleet"]).is_file()
         assert said["boxes"] == ["vega"]
         server.stdin.close()
-        assert server.wait(10) == 0
+        assert server.wait(60) == 0
 
 
 def test_it_starts_in_a_project_that_has_a_module_of_python_s_name(

@@ -70,4 +70,4 @@ class Sweep:
         """End whatever is left."""
         if self._process and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(10)
+            self._process.wait(60)

@@ -45,7 +45,7 @@ class Terminal:
         """The screen with its attributes, as escapes."""
         return await self._tmux("capture-pane", "-p", "-e")
 
-    async def until(self, *words: str, limit: float = 40.0) -> str:
+    async def until(self, *words: str, limit: float = 60.0) -> str:
         """The first screen that shows all words. A terminal has no event to await: it is read."""
         seen = ""
         try:

@@ -110,7 +110,7 @@ async def test_what_a_terminal_answers_types_nothing_into_a_ladder(  # type: ign
     await terminal.keys("Down", "Down", "Enter")
     await terminal.until("To go on, type autodl-1-3f9c")
     await terminal.keys("Tab")
-    async with asyncio.timeout(20):  # keys count only a moment after the focus came
+    async with asyncio.timeout(60):  # keys count only a moment after the focus came
         while "› a" not in await terminal.screen():
             await terminal.keys("a")
     for reply in (*REPLIES, "autodl-1-3f9c\r"):

@@ -17,7 +17,7 @@ from gpu_tui.wiring import Room, Tap, open_fleet
 
 async def seen(room: Room, tap: Tap, condition: Callable[[FleetView], bool]) -> FleetView:
     """The first view for which `condition` holds."""
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(60):
         while not condition(view := room.store.view(room.clock.now())):
             await tap.next(1.0)
     return view

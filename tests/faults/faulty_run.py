@@ -103,7 +103,7 @@ class FaultyRun:
         """Give the trainer one command."""
         os.write(self._fifos["command"], f"{command}\n".encode())
 
-    def answer(self, seconds: float = 30.0) -> int:
+    def answer(self, seconds: float = 60.0) -> int:
         """Block until the trainer has done what it was told and says so; its pid."""
         poll = select.poll()
         poll.register(self._fifos["answer"], select.POLLIN)
@@ -121,7 +121,7 @@ class FaultyRun:
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(10)
+            self._process.wait(60)
         for handle in self._fifos.values():
             os.close(handle)
         self._fifos.clear()

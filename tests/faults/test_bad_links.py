@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,9 @@ async def test_a_reset_ends_the_link_and_a_line_that_is_back_loses_nothing(box: 
 async def test_a_black_hole_is_noticed_by_the_keepalive(
     box: Sshd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ssh, "KEEPALIVE_SECONDS", 0.2)
+    monkeypatch.setattr(
+        ssh, "KEEPALIVE_SECONDS", 0.6
+    )  # a living box on a busy machine is not silent for three
     async with Wire(box.port) as wire, watched(behind(box, wire)) as (_, heard):
         await heard.after(0, read)
         wire.hold()
@@ -61,6 +64,16 @@ async def test_a_flapping_link_is_not_knocked_at_more_than_six_times_in_its_minu
     minute = 1.5  # instead of sixty seconds, and all waits with it
     monkeypatch.setattr(doors, "MINUTE", minute)
     monkeypatch.setattr(link, "WAITS", (0.02, 0.05))
+    knocks: list[float] = []  # when each came through; the other end may be told later
+    through = doors.Doors.through
+
+    @asynccontextmanager
+    async def seen(self: doors.Doors, *who: str) -> AsyncIterator[None]:
+        async with through(self, *who):
+            knocks.append(asyncio.get_running_loop().time())
+            yield
+
+    monkeypatch.setattr(doors.Doors, "through", seen)
     async with (
         Wire(box.port) as wire,
         watched(behind(box, wire), longest_wait=0.1) as (boxes, heard),
@@ -71,7 +84,8 @@ async def test_a_flapping_link_is_not_knocked_at_more_than_six_times_in_its_minu
             wire.reset()
             at = await heard.after(at, lost)
             boxes.reconnect("box")
-        for first, seventh in zip(wire.accepted, wire.accepted[doors.LOGINS :], strict=False):
+        assert len(wire.accepted) == len(knocks)
+        for first, seventh in zip(knocks, knocks[doors.LOGINS :], strict=False):
             assert seventh - first >= minute * 0.95
 
 
@@ -88,7 +102,7 @@ async def test_a_far_and_narrow_line_brings_readings_and_stays(box: Sshd) -> Non
 
 async def test_a_program_begins_while_the_rest_of_it_is_on_its_way(box: Sshd) -> None:
     transport = ssh.SshTransport()
-    async with Wire(box.port) as wire, asyncio.timeout(20):
+    async with Wire(box.port) as wire, asyncio.timeout(60):
         connection = await transport.connect(behind(box, wire))
         wire.allow(5000)
         program = "echo first\n" + "# and much more of it\n" * 2000 + "echo last; exit\n"
@@ -104,9 +118,9 @@ async def test_a_line_too_narrow_for_the_program_is_no_dead_one(
     box: Sshd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of eight boxes that share 64 kbit/s."""
-    monkeypatch.setattr(ssh, "KEEPALIVE_SECONDS", 0.5)
+    monkeypatch.setattr(ssh, "KEEPALIVE_SECONDS", 1.0)
     async with (
-        Wire(box.port, rate=20_000.0) as wire,
+        Wire(box.port, rate=10_000.0) as wire,
         watched(behind(box, wire)) as (_, heard),
     ):
         await heard.after(0, read)
@@ -115,7 +129,7 @@ async def test_a_line_too_narrow_for_the_program_is_no_dead_one(
 
 async def test_it_is_known_when_a_program_has_arrived(box: Sshd) -> None:
     transport = ssh.SshTransport()
-    async with Wire(box.port) as wire, asyncio.timeout(20):
+    async with Wire(box.port) as wire, asyncio.timeout(60):
         connection = await transport.connect(behind(box, wire))
         wire.allow(30_000)
         async with connection.stream("# much of it\n" * 5000) as chunks:
@@ -157,7 +171,7 @@ async def test_after_a_sleep_a_dead_link_is_left_at_once_and_a_living_one_kept(
     box: Sshd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(link, "PROBE_SECONDS", 0.3)
+    monkeypatch.setattr(link, "PROBE_SECONDS", 60.0)
     clock = ManualClock()
     async with Wire(box.port) as wire, watched(behind(box, wire), clock=clock) as (boxes, heard):
         await heard.after(0, read)
@@ -166,6 +180,7 @@ async def test_after_a_sleep_a_dead_link_is_left_at_once_and_a_living_one_kept(
         clock.advance(3600)
         await heard.after(at, read)
         assert boxes.connection("box") is before
+        monkeypatch.setattr(link, "PROBE_SECONDS", 0.3)
         wire.hold()
         clock.advance(3600)
         gone = await heard.after(0, lost)
@@ -269,8 +284,9 @@ async def test_a_certificate_that_is_renewed_is_tried_without_a_key_press(
 
 
 async def test_all_at_once_is_never_more_than_four_logins(make_box: Callable[..., Sshd]) -> None:
-    box = make_box(extra="MaxStartups 6:100:6\n")
-    names = [f"box{n}" for n in range(16)]
+    # As sshd has it by itself, but surely: it may count one for a moment longer than we do.
+    box = make_box(extra="MaxStartups 10:100:10\n")
+    names = [f"box{n}" for n in range(24)]
     async with watched(*(box.instance(name) for name in names)) as (_, heard):
         at = 0
         for _ in names:

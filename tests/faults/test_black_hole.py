@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,8 +87,9 @@ class Island:
         if self._process is not None:
             found = subprocess.run(["ip", "netns", "pids", NAME], capture_output=True, check=False)
             for pid in found.stdout.split():
-                os.kill(int(pid), 9)
-            self._process.wait(10)
+                with suppress(ProcessLookupError):  # it may have ended by itself
+                    os.kill(int(pid), 9)
+            self._process.wait(60)
         subprocess.run(["ip", "link", "del", NAME], check=False, capture_output=True)
         subprocess.run(["ip", "netns", "del", NAME], check=False, capture_output=True)
 

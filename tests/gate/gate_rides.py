@@ -177,7 +177,7 @@ class Ride:
         """Climb, type what must be typed, and see what comes of it."""
         self._loop, typed, gate = asyncio.get_running_loop(), False, self.world.gate
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 async for view in self.climb.views():
                     if view.state != "ready" or typed:
                         continue

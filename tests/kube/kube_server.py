@@ -74,6 +74,7 @@ class KubeServer:
         self.forbidden: set[tuple[str, str]] = set()  # (method, resource)
         self.token = TOKEN
         self.hangs: set[str] = set()  # methods that are never answered
+        self.acted = asyncio.Event()  # silently, once more
         self.acts_silently = False  # a delete is done, and its answer never sent
         self.lingers = False  # what is deleted stays, marked
         self.page = 500
@@ -341,6 +342,7 @@ class KubeServer:
         async with self._changed:
             self._changed.notify_all()
         if self.acts_silently:
+            self.acted.set()
             await asyncio.Event().wait()
         details = {"name": name, "group": GROUPS[resource], "kind": resource, "uid": uid}
         await _send(

@@ -48,6 +48,7 @@ def test_a_fresh_environment_finds_its_profiles(
     own = tmp_path / "config/gpu-tui/profiles"
     own.mkdir(parents=True)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     home = tmp_path / "fresh"
     # Our own packages lend the dependencies; gpu_tui itself must come from the wheel.
     venv.create(home, with_pip=False)

@@ -159,7 +159,7 @@ class Heard:
         self.woken.set()
 
     async def states(self, count: int) -> list[ProviderState]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(self.events) < count:
                 self.woken.clear()
                 await self.woken.wait()

@@ -70,7 +70,7 @@ class Watched:
 
     async def until(self, *wanted: Callable[[Event], bool]) -> None:
         """Return when each of the conditions has held for some event."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not all(any(map(one, self.events)) for one in wanted):
                 self._came.clear()
                 await self._came.wait()

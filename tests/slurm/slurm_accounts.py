@@ -7,7 +7,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from slurm_lab import CONF, Slurm, free_port, pause, program
+from ports import Port
+from slurm_lab import CONF, Slurm, pause, program
 
 DBD = """
 AuthType=auth/none
@@ -28,16 +29,16 @@ class AccountingSlurm(Slurm):
     """A cluster that keeps accounts, and forgets a job seconds after its end."""
 
     def __init__(self, root: Path) -> None:
-        self._port = free_port()
+        self._door = Port()
         conf = CONF.replace("accounting_storage/none", "accounting_storage/slurmdbd").replace(
             "MinJobAge=300", "MinJobAge=2"
         )
-        host = f"AccountingStorageHost=127.0.0.1\nAccountingStoragePort={self._port}\n"
+        host = f"AccountingStorageHost=127.0.0.1\nAccountingStoragePort={self._door.number}\n"
         super().__init__(root, conf + host)
         self._socket = root / "db.sock"
         self._books: list[subprocess.Popen[bytes]] = []
         dbd = root / "slurmdbd.conf"
-        dbd.write_text(DBD.format(port=self._port, user=getpass.getuser(), root=root))
+        dbd.write_text(DBD.format(port=self._door.number, user=getpass.getuser(), root=root))
         dbd.chmod(0o600)
 
     def start(self) -> AccountingSlurm:
@@ -72,8 +73,9 @@ class AccountingSlurm(Slurm):
         super().stop()
         for daemon in reversed(self._books):
             daemon.terminate()
-            daemon.wait(20)
+            daemon.wait(60)
         self._books.clear()
+        self._door.close()
 
     def _book(self, words: list[str]) -> None:
         env = {**os.environ, **self.env, "MYSQL_UNIX_PORT": str(self._socket)}

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from ports import Port
 
 DAEMON_PATH = "/usr/sbin:/usr/local/sbin:/usr/bin"
 CONF = """
@@ -74,20 +75,13 @@ def program(name: str) -> str:
     return found
 
 
-def free_port() -> int:
-    """A port of loopback that nobody has now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class Slurm:
     """One cluster of one node. `env` is what a client needs to reach it."""
 
     def __init__(self, root: Path, conf: str = CONF) -> None:
         self.root = root
         self.host = socket.gethostname().split(".")[0]
+        self._ports: list[Port] = []
         for part in ("state", "spool"):
             (root / part).mkdir(parents=True, exist_ok=True)
         self.conf = root / "slurm.conf"
@@ -96,12 +90,17 @@ class Slurm:
                 host=self.host,
                 user=getpass.getuser(),
                 root=root,
-                ctld_port=free_port(),
-                slurmd_port=free_port(),
+                ctld_port=self._port(),
+                slurmd_port=self._port(),
             )
         )
         self.env = {"SLURM_CONF": str(self.conf)}
         self._daemons: list[subprocess.Popen[bytes]] = []
+
+    def _port(self) -> int:
+        """One more port that is ours until the end."""
+        self._ports.append(Port())
+        return self._ports[-1].number
 
     def start(self) -> Slurm:
         """Start both daemons and wait until the node takes jobs. NoSlurm where it never does."""
@@ -119,7 +118,7 @@ class Slurm:
         """The node's daemon dies without a word."""
         daemon = self._daemons.pop()
         daemon.kill()
-        daemon.wait(5)
+        daemon.wait(60)
 
     def stop_controller(self) -> None:
         """The controller goes; its jobs stay."""
@@ -134,7 +133,7 @@ class Slurm:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=60,
             check=False,
         )
         assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
@@ -160,6 +159,8 @@ class Slurm:
             self._end(daemon)
         self._daemons.clear()
         self._reap()
+        for port in self._ports:
+            port.close()
 
     def _reap(self) -> None:
         """Kill the processes of our jobs, known by their environment, and the stepd above each."""
@@ -211,7 +212,7 @@ class Slurm:
             daemon.wait(5)
         except subprocess.TimeoutExpired:
             daemon.kill()
-            daemon.wait(5)
+            daemon.wait(60)
 
 
 def pause() -> None:

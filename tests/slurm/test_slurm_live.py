@@ -29,7 +29,7 @@ async def until(room: Room, tap: Tap, fits: Callable[[InstanceView], bool]) -> I
     """The first view that fits; the last one is told where none does."""
     view = room.store.view(room.clock.now())["login"]
     try:
-        async with asyncio.timeout(25):
+        async with asyncio.timeout(60):
             while not fits(view):
                 await tap.next(1.0)
                 view = room.store.view(room.clock.now())["login"]

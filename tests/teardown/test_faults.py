@@ -73,7 +73,7 @@ async def _one(kind: str, number: int, state: Path) -> None:
 
     quick = Quick(state, Points(act))
     climb = quick.climb()
-    views = await asyncio.wait_for(quick.to_the_end(climb), 20)
+    views = await asyncio.wait_for(quick.to_the_end(climb), 60)
     where = f"{kind} at {number}: {quick.points.seen[number - 1]}"
     last = climb._latest
     assert quick.points.seen.count("provider stop") <= 1, where

@@ -105,7 +105,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(
     journal.path.parent.mkdir(mode=0o700)
     make(journal.path)
     program = f"from pathlib import Path; from {read_journal.__module__} import read_journal as r; r(Path({str(journal.path)!r}))"
-    done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, timeout=30)
+    done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, timeout=60)
     assert b"no regular file" in done.stderr
     with pytest.raises(OSError, match=r"regular|directory"):
         journal.write("a", "open")

@@ -51,7 +51,7 @@ def agent(tmp_path: Path) -> Iterator[Path]:
     yield socket
     process.stdout.close()
     process.terminate()
-    process.wait(10)
+    process.wait(60)
     socket.unlink(missing_ok=True)
 
 
@@ -77,7 +77,7 @@ async def enter(instance: Instance) -> None:
     transport = SshTransport(Nobody())
     try:
         connection = await transport.connect(instance)
-        assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+        assert (await connection.run("echo in\n", limit=60)).stdout == b"in\n"
         await connection.close()
     finally:
         await transport.close()

@@ -61,7 +61,7 @@ async def asked_by(person: Person) -> AsyncIterator[SshTransport]:
 
 async def enter(transport: SshTransport, instance: Instance) -> None:
     connection = await transport.connect(instance)
-    assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+    assert (await connection.run("echo in\n", limit=60)).stdout == b"in\n"
     await connection.close()
 
 

@@ -103,9 +103,9 @@ async def test_a_box_that_is_off_is_a_sentence_with_a_next_step(side: Side) -> N
 
 
 async def test_a_program_gives_stdout_stderr_and_exit(connection: Connection) -> None:
-    done = await connection.run("printf out; echo err >&2; exit 3\n", limit=10)
+    done = await connection.run("printf out; echo err >&2; exit 3\n", limit=60)
     assert (done.stdout, done.stderr, done.exit) == (b"out", b"err\n", 3)
-    assert (await connection.run("printf '\\377\\000'\n", limit=10)).stdout == b"\xff\x00"
+    assert (await connection.run("printf '\\377\\000'\n", limit=60)).stdout == b"\xff\x00"
     assert connection.host_key.startswith("SHA256:")
     assert await connection.round_trip() >= 0
 
@@ -117,7 +117,7 @@ async def test_what_is_too_much_is_cut_and_what_is_too_long_times_out(
     assert len(done.stdout) == 100
     with pytest.raises(TimeoutError):
         await connection.run("while :; do sleep 1; done\n", limit=0.1)
-    assert (await connection.run("echo one; exit\n", limit=10)).exit == 0
+    assert (await connection.run("echo one; exit\n", limit=60)).exit == 0
 
 
 async def test_a_stream_comes_in_order_and_ends_with_its_program(connection: Connection) -> None:
@@ -143,7 +143,7 @@ async def test_a_loss_ends_everything_with_the_same_error(
             await anext(chunks)
     assert isinstance(await connection.wait_closed(), LinkLost)
     with pytest.raises(LinkError):
-        await connection.run("echo one; exit\n", limit=10)
+        await connection.run("echo one; exit\n", limit=60)
     with pytest.raises(LinkError):
         async with connection.files():
             pass

@@ -74,7 +74,7 @@ def running(mark: str) -> list[str]:
 
 async def wait_until(mark: str, *, gone: bool = False) -> None:
     """Until both sleepers run, or nothing does."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while running(mark) if gone else sum("sleep" in c[:5] for c in running(mark)) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
@@ -102,7 +102,7 @@ async def test_one_that_works_carries_megabytes_and_ends_with_the_connection(
     box: Sshd, transport: SshTransport, mark: str, tmp_path: Path
 ) -> None:
     connection = await transport.connect(by(way(tmp_path), box))
-    done = await connection.run("head -c 3000000 /dev/zero\n", limit=20)
+    done = await connection.run("head -c 3000000 /dev/zero\n", limit=60)
     assert len(done.stdout) == 3_000_000
     assert any("way.py" in line for line in running(mark))
     await connection.close()
@@ -136,7 +136,7 @@ async def test_a_link_that_is_lost_leaves_nothing_of_it(
 ) -> None:
     connection = await transport.connect(by(way(tmp_path), box))
     box.kill_sessions()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert await connection.wait_closed() is not None
     await wait_until(mark, gone=True)
     await connection.close()
@@ -149,13 +149,13 @@ async def test_what_it_says_as_it_ends_long_after_the_login_is_told(
     os.mkfifo(tmp_path / "end")
     connection = await transport.connect(by(f"{way(tmp_path)} {tmp_path}/end", box))
     (tmp_path / "end").write_text("now\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         lost = await connection.wait_closed()
     assert str(lost) == "the connection was lost: the ProxyCommand ended: the token has expired"
     await connection.close()
     connection = await transport.connect(by(way(tmp_path), box))
     box.kill_sessions()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         lost = await connection.wait_closed()
     assert "on the way" not in str(lost)
     await connection.close()
@@ -177,7 +177,7 @@ async def test_those_of_many_boxes_do_not_log_in_at_a_jump_host_all_at_once(
     boxes = [Instance(f"box-{n}", replace(access, host=f"10.0.0.{n}")) for n in range(9)]
     connecting = [asyncio.create_task(transport.connect(one)) for one in boxes]
     at_once: list[int] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while sum(at_once) < len(boxes):
             batch = [await came.get()]
             with suppress(TimeoutError):
@@ -198,7 +198,7 @@ async def test_one_that_brings_nothing_does_not_keep_its_place(
 ) -> None:
     monkeypatch.setattr(doors, "BEGINS", 0.02)
     rooms = doors.Doors()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         for _ in range(3 * doors.HANDSHAKES):
             await rooms.begin("nc", asyncio.Event())
 
@@ -231,7 +231,7 @@ async def test_what_it_said_last_is_told_and_does_no_harm(
     assert said.isprintable()
     assert len(said) <= 256
     assert str(await failed(transport, by("exit 1", box))).endswith("before the login was done")
-    monkeypatch.setattr(ssh, "HOST_SECONDS", 1.0)
+    monkeypatch.setattr(ssh, "HOST_SECONDS", 3.0)
     hung = await failed(transport, by("echo waiting for a token >&2; sleep 7777", box))
     assert str(hung).endswith("brings no answer: waiting for a token")
 
@@ -241,7 +241,7 @@ async def test_one_that_talks_without_end_is_not_held_up(
 ) -> None:
     """Megabytes on stderr before the first byte of the way."""
     connection = await transport.connect(by(f"yes | head -c 3000000 >&2; {way(tmp_path)}", box))
-    assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+    assert (await connection.run("echo on\n", limit=60)).stdout == b"on\n"
     await connection.close()
     await wait_until(mark, gone=True)
 
@@ -261,6 +261,6 @@ async def test_no_descriptor_is_left_open(
     before = len(os.listdir("/proc/self/fd"))
     for command in ("sleep 7777", "exit 1", "no-such-program-here"):
         await failed(transport, by(command, box))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(os.listdir("/proc/self/fd")) > before:  # noqa: ASYNC110
             await asyncio.sleep(0)

@@ -51,13 +51,13 @@ async def connection(box: Sshd, transport: SshTransport) -> AsyncIterator[SshCon
 async def test_a_program_runs_in_sh_with_the_boxs_home(
     box: Sshd, connection: SshConnection
 ) -> None:
-    done = await connection.run('printf "%s" "$HOME"; echo err >&2; exit 3\n', limit=10)
+    done = await connection.run('printf "%s" "$HOME"; echo err >&2; exit 3\n', limit=60)
     assert (done.stdout, done.stderr, done.exit) == (str(box.home).encode(), b"err\n", 3)
     assert connection.host_key.startswith("SHA256:")
 
 
 async def test_bytes_that_are_no_text_do_no_harm(connection: SshConnection) -> None:
-    done = await connection.run("printf '\\377\\000\\233ok'\n", limit=10)
+    done = await connection.run("printf '\\377\\000\\233ok'\n", limit=60)
     assert done.stdout == b"\xff\x00\x9bok"
 
 
@@ -68,7 +68,7 @@ async def test_output_past_the_cap_is_cut_and_a_long_program_times_out(
     assert (len(done.stdout), done.exit) == (1000, 0)
     with pytest.raises(TimeoutError):
         await connection.run("sleep 60\n", limit=0.2)
-    assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+    assert (await connection.run("echo on\n", limit=60)).stdout == b"on\n"
 
 
 async def test_a_slow_reader_makes_the_box_wait(connection: SshConnection) -> None:
@@ -91,7 +91,7 @@ async def test_leaving_a_stream_ends_the_program_on_the_box(
     async with connection.stream(guard) as chunks:
         first = await anext(chunks)
         assert first.strip().isdigit()
-    done = await connection.run("while [ ! -s ~/left ]; do :; done; cat ~/left\n", limit=20)
+    done = await connection.run("while [ ! -s ~/left ]; do :; done; cat ~/left\n", limit=60)
     assert done.stdout == b"gone\n"
 
 
@@ -100,7 +100,7 @@ async def test_motd_and_profile_noise_does_not_hide_the_shell(make_box: MakeBox)
     (box.home / ".bashrc").write_text("echo noise from an rc file\n")
     transport = SshTransport()
     connection = await transport.connect(box.instance())
-    assert b"7" in (await connection.run("echo $((3 + 4))\n", limit=10)).stdout
+    assert b"7" in (await connection.run("echo $((3 + 4))\n", limit=60)).stdout
     await connection.close()
 
 
@@ -184,7 +184,7 @@ async def test_an_alias_with_port_user_identity_and_known_hosts(
     for how in (None, "openssh"):
         alias = Instance("lab", SshAccess("盒子", config=str(box.config), transport=how))
         connection = await transport.connect(alias)
-        assert (await connection.run("echo hi\n", limit=10)).stdout == b"hi\n"
+        assert (await connection.run("echo hi\n", limit=60)).stdout == b"hi\n"
         await connection.close()
 
 
@@ -203,7 +203,7 @@ async def test_a_jump_host_is_shared_and_a_broken_one_is_named(
     behind = Instance("behind", SshAccess("behind", config=str(box.config)))
     first = await transport.connect(behind)
     second = await transport.connect(behind)
-    assert (await second.run("echo $HOME\n", limit=10)).stdout.strip() == str(box.home).encode()
+    assert (await second.run("echo $HOME\n", limit=60)).stdout.strip() == str(box.home).encode()
     assert sum("Accepted publickey" in line for line in sshd_log(jump)) == 1
     await first.close()
     await second.close()

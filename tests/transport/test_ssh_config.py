@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import getpass
+import os
+import pwd
 import shutil
 import subprocess
 from pathlib import Path
@@ -307,7 +309,10 @@ def test_a_block_that_does_not_match_may_ask_for_a_last_pass(tmp_path: Path) -> 
 
 @needs_ssh
 @pytest.mark.parametrize("alias", ["", " HostKeyAlias Rented\n"])
-def test_tokens_are_those_of_ssh(alias: str, tmp_path: Path) -> None:
+def test_tokens_are_those_of_ssh(
+    alias: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", pwd.getpwuid(os.getuid()).pw_dir)  # ssh asks nobody else for it
     names = " ".join(f"/x/%{letter}" for letter in "CLdhiklnpru%")
     text = f"Host Box\n{alias} HostName Far.Example\n Port 7\n User u\n"
     read(tmp_path / "config", f"{text} UserKnownHostsFile {names}\n")

@@ -13,13 +13,13 @@ from gpu_tui.ui.widgets.phrase import TOO_FAST
 SOON = 0.02  # seconds: a timer that is due so soon belongs to what is under way
 
 
-async def after_a_key(least: float = 0.0, most: float = 1.0) -> None:
+async def after_a_key(least: float = 0.0, most: float = 30.0) -> None:
     """What the pilot awaits twice for each key, which then came no faster than from a hand."""
     await asyncio.sleep(TOO_FAST)
     await settled(least, most)
 
 
-async def settled(least: float = 0.0, most: float = 1.0) -> None:
+async def settled(least: float = 0.0, most: float = 30.0) -> None:
     """Until nothing is ready to run, in the loop or in its threads, nor will be soon."""
     loop = asyncio.get_running_loop()
     now = loop.time()

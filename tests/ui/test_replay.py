@@ -210,7 +210,7 @@ async def test_what_is_said_by_the_way_does_not_cover_the_line_of_the_tape(
         app.notify(
             "no further finding: this is the end of the recording, and it has three lines " * 3
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not (toasts := [one for one in app.screen.query(Toast) if one.region.height]):
                 await pilot.pause()
         (toast,) = toasts

@@ -69,7 +69,7 @@ async def test_the_selection_and_the_place_survive_every_size(
         for width, height in SIZES:
             await pilot.resize_terminal(width, height)
             await pilot.pause()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while app.screen.size != (width, height):
                     await pilot.pause()
             lines = text_of(app).split("\n")

@@ -107,7 +107,7 @@ async def test_panes_come_and_go_with_keys_and_size(cockpit: Make) -> None:
         await pilot.press("escape")
         for size, panes in (((140, 40), set(PANES)), ((59, 19), {"vitals"})):
             await pilot.resize_terminal(*size)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while shown(app) != panes:  # the new layout comes with a later message
                     await pilot.pause()
 

@@ -180,7 +180,7 @@ def test_a_first_watch_has_another_process_make_it(
             loop.call_soon_threadsafe(warm.set)
 
         monkeypatch.setattr("gpu_tui.wiring.fleet.warm_up", warm_up)
-        async with asyncio.timeout(30), open_fleet(Fleet(None, ()), state=tmp_path):
+        async with asyncio.timeout(60), open_fleet(Fleet(None, ()), state=tmp_path):
             await warm.wait()
 
     asyncio.run(watch())
