@@ -72,9 +72,8 @@ USAGE = 64
 FAILED = 2
 BUG = 70
 INTERRUPTED = 130
-UNHEARD = (
-    141  # as a shell tells a program that SIGPIPE ended: 2 says of some that no box could be read
-)
+# As a shell tells a program that SIGPIPE ended: 2 says of some commands that no box could be read.
+UNHEARD = 141
 
 
 class Command(Protocol):
