@@ -54,7 +54,7 @@ def test_a_closed_stream_is_nobodys_bug(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gb18030", "utf-8"])
 def test_a_sign_that_the_locale_lacks_stops_nothing(encoding: str, tmp_path: Path) -> None:
-    done = shell("$G profiles show autodl", tmp_path, PYTHONIOENCODING=encoding)
+    done = shell("$G profiles show autodl --today 2026-11-21", tmp_path, PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stderr) == (0, b"")
     assert "AutoDL" in done.stdout.decode(encoding)
     done = shell("$G profiles --json", tmp_path, PYTHONIOENCODING=encoding)

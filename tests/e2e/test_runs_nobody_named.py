@@ -19,6 +19,8 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.wiring.fleet import open_fleet
 
+# The box shows this machine's own processes: beside the same test of another run these are ours alone.
+VIT, FIRST, SECOND = (f"{name}_{os.getpid()}" for name in ("vit_b16", "first", "second"))
 TRAINER = """
 import time
 for epoch in range(1, 400):
@@ -46,7 +48,7 @@ async def test_a_detached_run_is_found_with_its_progress(box, tmp_path: Path) ->
     script.write_text(TRAINER)
     if shutil.which("tmux") is None:
         pytest.fail("tmux is not installed: apt-get install tmux")
-    line = f"exec {sys.executable} {script} > {box.home}/vit_b16.log 2>&1"
+    line = f"exec {sys.executable} {script} > {box.home}/{VIT}.log 2>&1"
     session = f"gpu-tui-test-{os.getpid()}"
     os.mkfifo(f"{script}.began")
     await tmux("new-session", "-d", "-s", session, line)
@@ -60,7 +62,7 @@ async def test_a_detached_run_is_found_with_its_progress(box, tmp_path: Path) ->
     assert "by the list of what runs it" in lab["because"][0]
     # Its pane of tmux tells of the same program: one row, the one that has a log.
     assert session not in [cell["name"] for cell in queue["cells"]]
-    (cell,) = [cell for cell in queue["cells"] if cell["name"] == "vit_b16"]
+    (cell,) = [cell for cell in queue["cells"] if cell["name"] == VIT]
     assert cell["state"] == "running", json.dumps(queue)
     assert cell["epoch"] >= 1
     assert cell["epochs"] == 400
@@ -80,7 +82,9 @@ while True:
 async def test_a_detached_run_that_is_killed_in_a_loop_is_told(box, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     script = box.home / "train_loop.py"
     script.write_text(UNCOUNTED)
-    line = f"for c in first second; do {sys.executable} {script} $c > {box.home}/$c.log 2>&1; done"
+    line = (
+        f"for c in {FIRST} {SECOND}; do {sys.executable} {script} $c > {box.home}/$c.log 2>&1; done"
+    )
     # bash writes "Killed" to its own stderr, and not into the log as dash does.
     loop = await asyncio.create_subprocess_exec(
         "bash", "-c", line, stdin=asyncio.subprocess.DEVNULL, start_new_session=True
@@ -96,17 +100,16 @@ async def test_a_detached_run_that_is_killed_in_a_loop_is_told(box, tmp_path: Pa
                 cells = room.store.view(room.clock.now())["box"].queue.cells
                 return next((one for one in cells if one.name == name), None)
 
-            while (first := cell("first")) is None or first.step is None:
+            while (first := cell(FIRST)) is None or first.step is None:
                 await tap.next(1.0)
             assert first.state is CellState.RUNNING
             os.kill(int(first.job or ""), signal.SIGKILL)
             # That its process is gone may be known before the list that tells what came in its place.
             while True:
                 findings = room.store.view(room.clock.now())["box"].findings
-                told = [one for one in findings if one.cell == "first"]
-                if any(
-                    one.evidence.endswith("what started it went on with second") for one in told
-                ):
+                told = [one for one in findings if one.cell == FIRST]
+                words = f"what started it went on with {SECOND}"
+                if any(one.evidence.endswith(words) for one in told):
                     break
                 await tap.next(1.0)
     finally:

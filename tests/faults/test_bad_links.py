@@ -172,13 +172,20 @@ async def test_after_a_sleep_a_dead_link_is_left_at_once_and_a_living_one_kept(
 ) -> None:
     monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(link, "PROBE_SECONDS", 60.0)
+    answers, told = ssh.SshConnection.answers, asyncio.Queue[bool]()
+
+    async def answered(self: ssh.SshConnection, within: float) -> bool:
+        told.put_nowait(said := await answers(self, within))
+        return said
+
+    monkeypatch.setattr(ssh.SshConnection, "answers", answered)
     clock = ManualClock()
     async with Wire(box.port) as wire, watched(behind(box, wire), clock=clock) as (boxes, heard):
         await heard.after(0, read)
         before = boxes.connection("box")
-        at = len(heard.events)
         clock.advance(3600)
-        await heard.after(at, read)
+        assert await asyncio.wait_for(told.get(), 60)
+        await heard.after(len(heard.events), read)
         assert boxes.connection("box") is before
         monkeypatch.setattr(link, "PROBE_SECONDS", 0.3)
         wire.hold()
