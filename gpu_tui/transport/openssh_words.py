@@ -187,7 +187,8 @@ def _error(
     return LinkLost(f"{where}: {said}", next=by_hand)
 
 
-_CLOSED = r"Connection (closed|reset)|kex_exchange_identification"
+# The last is said where ssh's own banner finds nobody at the other end any more.
+_CLOSED = r"Connection (closed|reset)|kex_exchange_identification|banner exchange: .*: Broken pipe"
 
 # The first that is found in what ssh said: pattern, error, sentence, next step (None: try by hand).
 _TABLE: tuple[tuple[str, type[LinkError], str, str | None], ...] = (

@@ -100,7 +100,7 @@ def measure(megabytes: int = 200, rounds: int = 5) -> dict[str, float]:
         try:
             return asyncio.run(_rounds(box, megabytes, rounds))
         finally:
-            box.stop()
+            box.close()
 
 
 if __name__ == "__main__":

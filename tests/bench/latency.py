@@ -109,7 +109,7 @@ def measure(rounds: int = ROUNDS, lines: int = LINES) -> dict[str, object]:
                 for name, way in list(ways.items())[:: 1 if number % 2 else -1]:
                     found[name].append(quantiles(way(box, number), n=100))
         finally:
-            box.stop()
+            box.close()
     found["judged in the store"] = late_judged
     row: dict[str, object] = {}
     for label, cut in (("p50", 49), ("p95", 94)):

@@ -132,7 +132,7 @@ def measure() -> dict[str, float]:
             for part in (far_and_narrow, round_trips, back_after_reset, black_hole, flapping):
                 found |= asyncio.run(part(box))
         finally:
-            box.stop()
+            box.close()
     return found
 
 

@@ -224,7 +224,7 @@ async def first_sight(rounds: int) -> dict[str, float]:
                 await asyncio.gather(following, return_exceptions=True)
         finally:
             await connection.close()
-            box.stop()
+            box.close()
     return {way: median(seconds) for way, seconds in taken.items()}
 
 

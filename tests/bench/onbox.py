@@ -200,7 +200,7 @@ def _box(shell: str, nvidia_smi: str = "") -> Iterator[Sshd]:
         try:
             yield box.start()
         finally:
-            box.stop()
+            box.close()
 
 
 def _stand_in(where: Path) -> str:

@@ -173,7 +173,7 @@ def measure(files: int = FILES, megabytes: int = MEGABYTES, rounds: int = ROUNDS
         try:
             return asyncio.run(_rounds(box, room, files, megabytes, rounds))
         finally:
-            box.stop()
+            box.close()
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def _one(count: int) -> dict[str, float]:
                 farm.kill()
                 farm.wait()
             for box in real:
-                box.stop()
+                box.close()
 
 
 def _writer(box: Sshd) -> subprocess.Popen[bytes]:

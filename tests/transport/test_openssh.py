@@ -415,6 +415,18 @@ def test_what_ssh_says_of_a_way_that_is_shut(said: str, kind: type[LinkError], t
     assert (type(error), str(error)) == (kind, text)
 
 
+@pytest.mark.parametrize(
+    "where", ["UNKNOWN port 65535: Broken pipe", "UNKNOWN port 65535: invalid format"]
+)
+def test_a_proxy_command_that_was_gone_before_the_banner_is_named(where: str) -> None:
+    box = Route("box", "box", 22, "me", proxy_command="no-such-program")
+    way, log = Said(), Said()
+    way.add(b"sh: 1: no-such-program: not found")
+    log.add(f"banner exchange: Connection to {where}".encode())
+    named = str(failure(log, way, (box,))).startswith("the ProxyCommand on the way to box:22 ended")
+    assert named is where.endswith("Broken pipe")  # who talks something else has not ended
+
+
 async def test_what_a_killed_cockpit_left_is_swept(
     box: Sshd, transport: SshTransport, runtime: Path
 ) -> None:
