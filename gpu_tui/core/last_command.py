@@ -8,10 +8,12 @@ import re
 
 from gpu_tui.core.sweep import CellState
 
-# What people put behind a training and what ends well whatever that does; of other programs nothing is said.
+# What people put behind a training and what ends well whatever that does, a shell to stay in among it; of other
+# programs nothing is said.
 _BEHIND = re.compile(
-    r"(?:\|&?|\|\||;)\s*(tee|ts|sed|awk|tr|cat|col|less|head|tail|true|:|echo|printf|date|sleep|sync|touch)"
-    r"(?:\s[^|;]*)?;?[\s'\"]*"
+    r"(?:\|&?|\|\||;)\s*(?:exec\s+)?(?:"
+    r"(tee|ts|sed|awk|tr|cat|col|less|head|tail|true|:|echo|printf|read|date|sleep|sync|touch)(?:\s[^|;]*)?"
+    r"|(bash|sh|zsh|fish|\$SHELL)(?:\s+-[il]+)*\s*);?[\s'\"]*"
 )
 
 
@@ -23,7 +25,7 @@ def stands_behind(command: str) -> str | None:
     if command[begin - 1 : begin + 1] == "||":
         begin -= 1
     match = _BEHIND.fullmatch(command, begin) if begin >= 0 else None
-    return None if match is None else match[1]
+    return None if match is None else match[1] or match[2]
 
 
 def told_by(command: str, state: CellState) -> tuple[CellState, str | None]:

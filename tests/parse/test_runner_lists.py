@@ -260,6 +260,8 @@ def test_how_a_pane_ended(
     [
         ("python train.py 2>&1 | tee log.txt", "tee"), ('"python train.py |& tee -a log"', "tee"),
         ("sh -c 'python train.py; echo done'", "echo"), ("python train.py || true", "true"),
+        ("python train.py; exec bash", "bash"), ("python train.py; $SHELL -l", "$SHELL"), ("python train.py; read", "read"),
+        ("cd x; bash train.sh", None), ("python prep.py; exec bash -c 'python train.py'", None),
         ("python train.py | ts | tee log;", "tee"), ("python train.py; date;", "date"),
         ("python train.py && echo done", None), ("python train.py --tags 'a|b'", None),
         ("set -o pipefail; python train.py | tee log", None), ("set -e; python train.py; echo done", None),
