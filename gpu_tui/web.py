@@ -10,7 +10,7 @@ import asyncio
 import math
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     import httpx
 
 CONNECT_LIMIT = 5.0  # seconds
+STILL = "still"  # a request's extension: what is called right before the request is written
+WRITES = (
+    ".send_request_headers.started"  # httpcore's word for that moment, with every version of HTTP
+)
 
 
 NO_PROXY = (
@@ -98,16 +102,24 @@ async def client_for(url: str, limit: float) -> httpx.AsyncClient:
 
 
 class _Steps:
-    """How far a request came, in httpcore's words: `connection` is with the first machine, a proxy if there is one."""
+    """How far a request came, in httpcore's words: `connection` is with the first machine, a proxy if there is one.
 
-    last = ""
+    `still` is called when the connection is there and the request is about to be written; what it raises
+    leaves by the request, and nothing was sent.
+    """
+
+    def __init__(self, still: Callable[[], None] | None) -> None:
+        self.last = ""
+        self._still = still
 
     async def __call__(self, step: str, _about: object) -> None:
         self.last = step
+        if self._still is not None and step.endswith(WRITES):
+            self._still()
 
 
 async def _follow(request: httpx.Request) -> None:
-    request.extensions["trace"] = _Steps()
+    request.extensions["trace"] = _Steps(request.extensions.get(STILL))
 
 
 def proxy_for(url: str) -> str | None:

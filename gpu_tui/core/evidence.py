@@ -279,8 +279,11 @@ class Abandoned:
 class Recheck:
     """Everything again, between the confirmation and the call. Times are boot seconds.
 
-    `touched` names files on the box that changed during this very look, `moved` those that were touched on
-    either side since they were compared: for a person's eyes alone, no rule asks whether they are empty.
+    `read_at`: when the last byte came of the program that looked last, after which the box is not asked again.
+    `changing`: what changed on the box while that program ran, directories included. `touched` names files on
+    the box that changed since this look began, `moved` those that were touched on either side since they were
+    compared: for a person's eyes alone, no rule asks whether they are empty. `without_ctime`: (directory, file
+    system) of results whose change times may not move, here or on the box, so that the look was made without.
     """
 
     began_at: float
@@ -303,6 +306,8 @@ class Recheck:
     touched: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
     cards: Cards = ()
+    changing: tuple[str, ...] = ()
+    without_ctime: tuple[tuple[str, str], ...] = ()
 
     @property
     def at_work(self) -> tuple[str, ...] | None:
@@ -315,6 +320,11 @@ class IntentWritten:
     """The journal holds the intent durably; only now may the call leave."""
 
     evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """The permit ran out before a byte of the call was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +349,7 @@ class Tick:
 
 Event = (
     Plan | Quiet | Accepted | Inventory | Pulled | Matched | Loaded | Listed | Overridden
-    | Acknowledged | Typed | Abandoned | Recheck | IntentWritten | ReadBack | Relocked | Tick
+    | Acknowledged | Typed | Abandoned | Recheck | IntentWritten | Unsent | ReadBack | Relocked | Tick
 )  # fmt: skip
 
 

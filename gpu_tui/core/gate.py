@@ -5,7 +5,8 @@ shut. The only `StopPermit` that exists is minted here, and a provider takes not
 
 How to read it: TRANSITIONS is the whole climb, one row per (state, evidence): the rule that judges
 the evidence, where it leads, and where a refusal leads. A rule returns the reason to stay shut, or
-None. RECHECKS is what must hold again within seconds of the call. There is no other way up. What one
+None; a `Late` one leads back to the confirmation. RECHECKS is what must hold again within seconds of the call.
+There is no other way up. What one
 verdict or roster proves stands in `proof`, what a person may allow by hand in `allowance`, and what one
 climb has seen so far in `seen`.
 """
@@ -37,6 +38,7 @@ from gpu_tui.core.evidence import (
     Relocked,
     Tick,
     Typed,
+    Unsent,
 )
 from gpu_tui.core.ladder import GateView as GateView
 from gpu_tui.core.ladder import Rung as Rung
@@ -64,8 +66,9 @@ E = TypeVar("E")
 
 TTL = 600.0  # boot seconds that evidence waits for a person once all of it is there
 DWELL = 3.0  # boot seconds before a confirmation is taken
-RECHECK_AGE = 10.0  # the last look at the box may be this old when the permit is minted
-PERMIT_LIFE = 15.0  # boot seconds from minting to the call
+# Boot seconds from the last byte of the last look at the box until the call is written: what changes there
+# in between is not seen.
+MAX_LOOK_AGE_SECONDS = 2.0
 WALL_JUMP = 60.0  # wall and boot clock may drift apart by this much during one climb
 SLEEP_GAP = 10.0  # no beat for this long while armed: the machine slept
 SECONDS_MOST = 200  # things beside an instance, each acknowledged by itself: nobody reads more
@@ -104,6 +107,7 @@ _TO_CALL: dict[tuple[State, type[Event]], tuple[State, State]] = {
     (State.READY, Typed): (State.RECHECKING, State.READY),
     (State.RECHECKING, Recheck): (State.PERMITTED, State.CLOSED),
     (State.PERMITTED, IntentWritten): (State.CALLED, State.CLOSED),
+    (State.CALLED, Unsent): (State.READY, State.CALLED),
     (State.CALLED, ReadBack): (State.DONE, State.DONE),
 }
 TRANSITIONS: dict[str, dict[tuple[State, type[Event]], tuple[State, State]]] = {
@@ -148,11 +152,21 @@ FINAL = frozenset({State.CLOSED, State.DONE})
 # What a person types. A wrong word changes nothing, and says what was wrong with it.
 ACTS = (Overridden, Acknowledged, Typed, Abandoned)
 # What is judged by the evidence shown, and is no part of it.
-JUDGED = (Typed, Abandoned, Recheck, IntentWritten, ReadBack)
+JUDGED = (Typed, Abandoned, Recheck, IntentWritten, Unsent, ReadBack)
 
 
 class GateShut(Exception):
     """A permit was asked to do what it does not permit."""
+
+
+class PermitExpired(GateShut):
+    """The last look at the box is too old. Raised only before a byte of the call was written."""
+
+
+class Late(str):
+    """A reason that voids the permit and no evidence: nothing was sent, and the person may confirm again."""
+
+    __slots__ = ()
 
 
 _MINT = object()
@@ -188,9 +202,11 @@ class StopPermit:
         self.hold_to(now_boot)
 
     def hold_to(self, now_boot: float) -> None:
-        """GateShut where its time is over: asked again just before a byte leaves, for a lid may close in between."""
+        """PermitExpired once the last look is too old. Asked again right before the request is written: a slow
+        connection, or a lid that was closed, takes its time in between.
+        """
         if not now_boot < self.expires_at:
-            raise GateShut("this permit has expired")
+            raise PermitExpired("this permit has expired")
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a permit cannot be copied")
@@ -389,9 +405,11 @@ def _recheck_rule(gate: Gate, seen: Recheck, now: float) -> str | None:
 def _intent_rule(gate: Gate, intent: IntentWritten, now: float) -> str | None:
     if gate.permit is None or intent.evidence != gate.permit.evidence:
         return "the journal's intent is for other evidence"
-    if now >= gate.permit.expires_at:
-        return "the journal took too long: the permit has expired"
-    return None
+    return _late(gate.of(Recheck), now)
+
+
+def _unsent_rule(gate: Gate, unsent: Unsent, now: float) -> str | None:
+    return None if _late(gate.of(Recheck), now) else "the permit has not expired"
 
 
 def _read_back_rule(gate: Gate, seen: ReadBack, now: float) -> str | None:
@@ -412,9 +430,35 @@ def _still_writable(gate: Gate, seen: Recheck, now: float) -> str | None:
 def _fresh(gate: Gate, seen: Recheck, now: float) -> str | None:
     if gate.confirmed_at is None or seen.began_at < gate.confirmed_at:
         return "the last look is older than the confirmation"
-    if not 0 <= now - seen.read_at <= RECHECK_AGE:
-        return "the last look at the box is too old"
+    if seen.read_at > now:
+        return "the last look at the box ended in the future"
     return None
+
+
+def _late(seen: Recheck | None, now: float) -> Late | None:
+    """That it is too late to call, by the age of the last look; None in time."""
+    if seen is not None and 0 <= now - seen.read_at < MAX_LOOK_AGE_SECONDS:
+        return None
+    age = now - seen.read_at if seen else MAX_LOOK_AGE_SECONDS
+    return Late(
+        f"nothing was sent: the last look at the box was {age:.1f} s old, and the call must follow within "
+        f"{MAX_LOOK_AGE_SECONDS:.0f} s. Confirm again"
+    )
+
+
+def _in_time(gate: Gate, seen: Recheck, now: float) -> str | None:
+    return _late(seen, now)
+
+
+def _unchanged_meanwhile(gate: Gate, seen: Recheck, now: float) -> str | None:
+    """What changed while the very program of the last look ran; an abandonment names what may."""
+    if gate.park:
+        return None
+    changed_now = seen.changing
+    if gate.loss is not None:
+        safe = {file.path for file in gate.loss.proven.files}
+        changed_now = tuple(path for path in seen.changing if path in safe)
+    return f"changed during the last look: {some(changed_now)}" if changed_now else None
 
 
 def _same_evidence(gate: Gate, seen: Recheck, now: float) -> str | None:
@@ -560,7 +604,10 @@ RECHECKS: dict[str, Callable[[Gate, Recheck, float], str | None]] = {
     "remote": _same_remote,
     "local": _same_local,
     "stamps": _same_stamps,
+    "changing": _unchanged_meanwhile,
     "verifier": _same_verifier,
+    # The last: whatever shuts the gate for good is said before what voids only the permit.
+    "in time": _in_time,
 }
 
 
@@ -580,6 +627,7 @@ RULES: dict[type[Event], Callable[[Gate, Any, float], str | None]] = {
     Abandoned: _abandoned_rule,
     Recheck: _recheck_rule,
     IntentWritten: _intent_rule,
+    Unsent: _unsent_rule,
     ReadBack: _read_back_rule,
 }
 
@@ -668,6 +716,8 @@ class Gate(Seen):
             self.note = reason
         elif reason is None:
             self._enter(up, event, now_boot, now_wall)
+        elif isinstance(reason, Late):
+            self._confirm_again(reason, now_boot)
         elif shut is State.CLOSED:
             self._close(reason)
         else:
@@ -697,13 +747,17 @@ class Gate(Seen):
                 self.confirmed, self.confirmed_at = event.evidence, now_boot
                 # The evidence is read anew now. That takes as long as the comparison did.
                 self.expires_at = now_boot + TTL + 2 * self._hashed
+            case Unsent():
+                self._confirm_again(_late(self.of(Recheck), now_boot) or "", now_boot, state)
             case IntentWritten():
                 seen = self.of(Recheck)
                 self.window = now_boot - seen.read_at if seen else None
-        if state is State.ACCEPTING or (state is State.READY and before is not State.READY):
+        if state is State.ACCEPTING or (
+            state is State.READY and before not in (State.READY, State.CALLED)
+        ):
             self._arm(now_boot, now_wall)
         elif state is State.PERMITTED:
-            self.permit = self._mint(now_boot)
+            self.permit = self._mint()
         elif state is State.DONE and self.kind == "pull":
             self.outcome = "verified"
 
@@ -715,6 +769,13 @@ class Gate(Seen):
         self.offer = self.loss = self.because = self.stuck = None
         self.ready_at = self.expires_at = None
         self.forget(Listed)
+
+    def _confirm_again(self, reason: str, now_boot: float, to: State = State.READY) -> None:
+        """Back to where the phrase is typed, under the same evidence: the call did not leave in time."""
+        self.state = to if self.loss is None else State.BLOCKED
+        self.rung = Rung.CONFIRM if self.loss is None else self.stuck or Rung.CONFIRM
+        self.permit = self.confirmed = self.confirmed_at = self.window = None
+        self.note, self.ready_at, self._beat = reason, now_boot + DWELL, now_boot
 
     def _arm(self, now_boot: float, now_wall: float) -> None:
         plan, waits = self.of(Plan), TTL
@@ -743,9 +804,9 @@ class Gate(Seen):
     def _close(self, reason: str) -> None:
         self.state, self.because, self.permit = State.CLOSED, reason, None
 
-    def _mint(self, now_boot: float) -> StopPermit:
-        plan = self.of(Plan)
-        if plan is None or self.expires_at is None:
+    def _mint(self) -> StopPermit:
+        plan, seen = self.of(Plan), self.of(Recheck)
+        if plan is None or seen is None or self.expires_at is None:
             raise GateShut("no plan was seen")
         return StopPermit(
             instance=self.instance,
@@ -753,6 +814,6 @@ class Gate(Seen):
             verb=plan.verb.verb,
             effect=plan.verb.effect,
             evidence=self.digest,
-            expires_at=min(self.expires_at, now_boot + PERMIT_LIFE),
+            expires_at=min(self.expires_at, seen.read_at + MAX_LOOK_AGE_SECONDS),
             token=_MINT,
         )

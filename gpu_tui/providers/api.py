@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderError
-from gpu_tui.web import ProxyUnusable, asked_wait, client_for, reason
+from gpu_tui.web import STILL, ProxyUnusable, asked_wait, client_for, reason
 
 TOTAL_LIMIT = 30.0  # seconds
 BODY_CAP = 1 << 20
@@ -67,8 +67,8 @@ class Api:
         query: Mapping[str, str] | None = None,
         still: Callable[[], None] = lambda: None,
     ) -> Reply:
-        """One request, sent once. NoAnswer where nobody knows what came of it. `still` may raise at the last
-        moment before anything leaves.
+        """One request, sent once. NoAnswer where nobody knows what came of it. `still` may raise right before
+        the request is written, once there is a connection: making one can take seconds.
         """
         key = env.get(self.key_env, "").strip()
         if not key:
@@ -83,7 +83,6 @@ class Api:
             raise NoAnswer(f"no answer ({type(error).__name__})") from error
         import httpx  # loaded by now
 
-        still()
         try:
             async with (
                 asyncio.timeout(self.total_limit),
@@ -98,6 +97,7 @@ class Api:
                         "Accept": "application/json",
                         "Accept-Encoding": "identity",
                     },
+                    extensions={STILL: still},
                 ) as response,
             ):
                 if response.headers.get("Content-Encoding", "identity") != "identity":

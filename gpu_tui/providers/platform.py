@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gpu_tui.core.account import Listed, Stored
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess
-from gpu_tui.core.gate import StopPermit
+from gpu_tui.core.gate import MAX_LOOK_AGE_SECONDS, StopPermit
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Verb
 from gpu_tui.providers.api import TOTAL_LIMIT, Api, Reply, checked_base_url, checked_id
@@ -68,6 +69,10 @@ class Funds:
     low: Money | None = None
     remark: str | None = None
     why: Mapping[str, str] = field(default_factory=dict)
+
+
+class _StateTooOld(Exception):
+    """Too long ago the API said that the instance is off: nothing was sent."""
 
 
 class Platform(ABC):
@@ -147,56 +152,76 @@ class Platform(ABC):
             wait *= 2
         return reply
 
-    async def call(self, permit: StopPermit, id: str) -> Answer:
-        """Send the one call of a permit for `id`, once, and say what was answered; that proves nothing yet."""
-        began = self.means.clock.boot()
-        permit.redeem(id, began)
+    async def call(self, permit: StopPermit, id: str, state: str = "unknown") -> Answer:
+        """Send the one call of a permit for `id`, once, and say what was answered; that proves nothing yet.
+
+        `state` is the one that was read last: what is known to run need not be asked for once more.
+        """
+        permit.redeem(id, self.means.clock.boot())
         call = self.calls.get(permit.verb)
         if call is None:
             return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
-        off = None if call.off_by is None else self.calls[call.off_by]
-        if off is not None and (why := await self._off(off, permit)):
-            return Answer(
-                AnswerKind.REFUSED, f"{permit.verb} was not sent, for it was not seen off: {why}"
-            )
+        if call.off_by is not None:
+            return await self._off_then(self.calls[call.off_by], call, permit, id, state)
+        return await self._once(call, id, lambda: permit.hold_to(self.means.clock.boot()))
+
+    async def _off_then(
+        self, off: Call, call: Call, permit: StopPermit, id: str, state: str
+    ) -> Answer:
+        """Switch it off, by a call that keeps everything, wait until it is, and send `call`.
+
+        The permit's time binds the first call that leaves. The second one leaves only where the API has just
+        said `stopped`, and nothing else since it first did: whoever starts the instance again may write there.
+        """
+        boot = self.means.clock.boot
+        began: float | None = None  # when the API took the first call
+        asked, seen_off = 0.0, False
 
         def still() -> None:
-            """What is not switched off first leaves within the permit's own time."""
-            now = self.means.clock.boot()
-            if off is None:
+            """Right before the second call is written; it is the only one where the instance was off before."""
+            now = boot()
+            if began is None:
                 permit.hold_to(now)
             elif now - began >= 2 * OFF_LIMIT:
                 raise Refused(
                     f"{permit.verb} was not sent: this machine slept while it was switched off, "
                     "and what was seen before proves nothing now"
                 )
+            elif not 0 <= now - asked < MAX_LOOK_AGE_SECONDS:
+                raise _StateTooOld
 
-        return await self._once(call, id, still)
-
-    async def _off(self, call: Call, permit: StopPermit) -> str | None:
-        """Switch it off, by a call that keeps everything, and wait until it is; why it is not, or None."""
-        began, id = None, permit.provider_id or ""
-
-        def still() -> None:
-            permit.hold_to(self.means.clock.boot())
+        def refused(why: str) -> Answer:
+            return Answer(
+                AnswerKind.REFUSED, f"{permit.verb} was not sent, for it was not seen off: {why}"
+            )
 
         try:
-            while (seen := await self.show(id)) is None or seen.state != "stopped":
-                if seen is None:
-                    return "the API says that there is no such instance"
-                if began is None:
-                    answer = await self._once(call, id, still)
+            while True:
+                if began is not None or state != "running":
+                    seen = await self.show(id)
+                    if seen is None:
+                        return refused("the API says that there is no such instance")
+                    state, asked = seen.state, boot()
+                if state == "stopped":
+                    seen_off = True
+                    with suppress(_StateTooOld):  # a slow connection: the API is asked again
+                        return await self._once(call, id, still)
+                elif seen_off:
+                    return refused(f"it was stopped, and the API says {state} again")
+                elif began is None:
+                    answer = await self._once(off, id, lambda: permit.hold_to(boot()))
                     if answer.kind is AnswerKind.UNKNOWN:
-                        return f"{answer.text}; {NOT_KNOWN}"
+                        return refused(f"{answer.text}; {NOT_KNOWN}")
                     if answer.kind is not AnswerKind.ACCEPTED:
-                        return answer.text
-                    began = self.means.clock.boot()
-                elif self.means.clock.boot() - began >= OFF_LIMIT:
-                    return f"the API still says {seen.state}, {OFF_LIMIT:.0f} s after it was switched off"
+                        return refused(answer.text)
+                    began = boot()
+                if began is not None and boot() - began >= OFF_LIMIT:
+                    return refused(
+                        f"the API still says {state}, {OFF_LIMIT:.0f} s after it was switched off"
+                    )
                 await self.means.sleep(OFF_PAUSE)
         except ProviderError as error:
-            return str(error)
-        return None
+            return refused(str(error))
 
     async def _once(self, call: Call, id: str, still: Callable[[], None]) -> Answer:
         try:

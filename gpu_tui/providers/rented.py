@@ -37,6 +37,7 @@ class Rented:
         self._id = instance.provider.id
         self._platform = platform(means, instance.provider, total_limit=total_limit)
         self._seen: set[str] = set()
+        self._state = "unknown"  # as it was read last
 
     def offers(self, verb: Verb) -> bool:
         """What the platform has a call for; nothing else of the account is touched."""
@@ -58,6 +59,7 @@ class Rented:
 
         A server that finds nothing at all proves nothing: the whole list must be there, without it.
         """
+        self._state = "unknown"
         try:
             found = await self._platform.show(id)
             if found is None and id in self._seen:
@@ -68,6 +70,7 @@ class Rented:
         now = self._clock.now()
         if found is not None:
             self._seen.add(id)
+            self._state = found.state
             return found.seen(now)
         if id in self._seen:
             return ProviderState("gone", read_at=now)
@@ -85,4 +88,4 @@ class Rented:
         """Send the one call this permit stands for. Never raises ProviderError and never repeats."""
         if self._id is None:
             return Answer(AnswerKind.REFUSED, "no provider.id in the fleet file: nothing was sent")
-        return await self._platform.call(permit, self._id)
+        return await self._platform.call(permit, self._id, self._state)

@@ -34,6 +34,13 @@ _FIND = (
     f"PATH=$PATH:{PLACES} SLURM_TIME_FORMAT=%s; export PATH SLURM_TIME_FORMAT; "
     'unset SLURM_CLUSTERS; exec "$@"'
 )
+# scancel for the run of the job that was looked at and no other, in one program: from the last look at the box
+# until the call nothing else is asked there.
+CHANGED = 97  # its exit code where nothing was cancelled
+_CANCEL = (
+    'record=$(scontrol -o show job "$1" | head -n 1); for field in "$2" "$3" "$4"; do case " $record " in '
+    '*" $field "*) ;; *) printf "%s\\n" "$record"; exit 97 ;; esac; done; exec scancel "$1"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,21 +131,22 @@ class Slurm:
     async def stop(self, permit: StopPermit) -> Answer:
         """Send one scancel, if the id is still the job that was looked at. Never repeats."""
         permit.redeem(self._id, self._clock.boot())
-        id = self._id
+        id, seen = self._id, self._first
         if permit.verb != CANCEL or id is None:
             return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
+        if seen is None or seen.submitted is None:
+            return Answer(AnswerKind.REFUSED, "not sent: the job is not in the queue")
+        same = (
+            f"JobName={seen.name}",
+            f"SubmitTime={seen.submitted}",
+            f"Restarts={seen.restarts or 0}",
+        )
         try:
-            records = await self._records(id)
-            if self._first is None or not records:
-                return Answer(AnswerKind.REFUSED, "not sent: the job is not in the queue")
-            self._same(records, also_run=True)
-        except ProviderError as error:
-            return Answer(AnswerKind.REFUSED, f"not sent: {error}")
-        permit.hold_to(self._clock.boot())
-        try:
-            done = await self._run(CANCEL, id, limit=CALL_LIMIT)
+            done = await self._run("sh", "-c", _CANCEL, "sh", id, *same, limit=CALL_LIMIT)
         except ProviderError as error:
             return Answer(AnswerKind.UNKNOWN, str(error))
+        if done.exit == CHANGED:
+            return Answer(AnswerKind.REFUSED, f"not sent: {self._another(done)}")
         if done.exit == 0:
             return Answer(AnswerKind.ACCEPTED, "scancel ended with 0, which proves nothing yet", 0)
         said = _said(done)
@@ -169,6 +177,17 @@ class Slurm:
         if self._user is not None and owner is not None and owner != self._user:
             raise ProviderError(f"job {id} belongs to {owner}, not to {plain(self._user, 40)}")
         return records
+
+    def _another(self, done: Completed) -> str:
+        """Why the record that was found before the cancel is not that of the run that was looked at."""
+        records = parse_details(done.stdout.decode("utf-8", "replace"))
+        if not records:
+            return "the job is not in the queue"
+        try:
+            self._same(records, also_run=True)
+        except ProviderError as error:
+            return str(error)
+        return "the controller's record of the job cannot be read"
 
     def _same(self, records: list[Detail], *, also_run: bool = False) -> None:
         """Raise where this is not the job that was seen first; with `also_run` not its same run."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from gpu_tui.core.clock import Clock, rfc3339
 from gpu_tui.core.ending import proofs
-from gpu_tui.core.evidence import Event, IntentWritten, ReadBack, Relocked
+from gpu_tui.core.evidence import Event, IntentWritten, ReadBack, Relocked, Unsent
 from gpu_tui.core.facts import span
 from gpu_tui.core.fleet import ProviderState
-from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
+from gpu_tui.core.gate import Gate, GateShut, PermitExpired, State, StopPermit
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import NOT_KNOWN, Answer, AnswerKind, Provider, state_of
 from gpu_tui.providers.manual import Manual
@@ -84,13 +84,18 @@ class Act:
         if (reason := self.gather.changed()) is not None:
             self.apply(Relocked(reason))
         elif self.apply(IntentWritten(permit.evidence)) is not State.CALLED:
-            reason = gate.because or "the gate was shut"
+            reason = gate.because or gate.note or "the gate was shut"
         if reason is not None:
             await self.diary.note("still-there", reason=reason)  # settled: no call left
             return
         self.say("calling the provider now" if not about["console"] else "for you to do")
         try:
             answer, called = await self._call(permit), self.clock.boot()
+        except PermitExpired:
+            if self.apply(Unsent()) is not State.CALLED:
+                await self.diary.note("still-there", reason=gate.note)  # settled: nothing was sent
+                return
+            answer, called = Answer(AnswerKind.REFUSED, "the permit expired"), self.clock.boot()
         except asyncio.CancelledError:
             self.say("the call was cut off: its answer was not seen")
             raise
@@ -144,6 +149,8 @@ class Act:
         try:
             provider = self._actor()
             return await provider.stop(permit)
+        except PermitExpired:
+            raise  # before a byte was written: the person may confirm again
         except GateShut as error:
             return Answer(AnswerKind.REFUSED, str(error))
         except Exception as error:  # whatever went wrong, the call may have had its effect

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpu_tui.core.evidence import Identity
@@ -23,6 +23,7 @@ from gpu_tui.teardown.logins import LOGINS_MOST, logins
 from gpu_tui.transport.base import Connection
 
 SURVEY_LIMIT = 30.0  # seconds
+SURVEY_PARTS = 7
 SETTLE = 5.0  # a file younger than this many box seconds may still be written
 RECENT_MOST = 500  # more files of the last minute than this are not looked at one by one
 TEXT_CAP = 16 << 20
@@ -81,8 +82,18 @@ def shell_path(path: str) -> str:
 async def survey(connection: Connection, instance: Instance) -> Survey:
     """Look once. BoxError where the program did not run to its end; LinkError and TimeoutError pass."""
     mark = secrets.token_hex(8)
+    program = survey_program(instance, mark) + "echo end\n"
+    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
+    *parts, end = done.stdout.decode("utf-8", "surrogateescape").split(f"@{mark}\n")
+    if len(parts) != SURVEY_PARTS or end.strip() != "end":
+        raise BoxError("the box did not answer a small sh program to its end")
+    return survey_of(parts, instance)
+
+
+def survey_program(instance: Instance, mark: str) -> str:
+    """The sh program of one look. It prints SURVEY_PARTS parts, `@mark` on a line of its own after each."""
     root = instance.results.remote
-    program = _SURVEY.format(
+    return _SURVEY.format(
         mark=mark,
         proc=shlex.quote(instance.roots.proc),
         root=shell_path(root) if root else "''",
@@ -91,12 +102,11 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
         sees_all=CAP_SYS_PTRACE,
         logins=LOGINS_MOST,
     )
-    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
-    text = done.stdout.decode("utf-8", "surrogateescape")
-    parts = text.split(f"@{mark}\n")
-    if len(parts) != 8 or parts[-1].strip() != "end":
-        raise BoxError("the box did not answer a small sh program to its end")
-    boot, asked, people, table, where, recent, open_files = (p.strip("\n") for p in parts[:7])
+
+
+def survey_of(parts: Sequence[str], instance: Instance) -> Survey:
+    """What the SURVEY_PARTS parts of a look say."""
+    boot, asked, people, table, where, recent, open_files = (p.strip("\n") for p in parts)
     writers, opened = _holders(open_files, where)
     processes = _processes(table)
     pids = re.fullmatch(r"(\d{1,9}) (\d{1,9})( hidden)?", asked)
@@ -255,5 +265,4 @@ fi
 m
 ls -l "$proc"/[0-9]*/fd /dev/null 2>/dev/null | grep -F -e '/fd:' -e ' -> /dev/nvidia' -e " -> ${{r:-/dev/nvidia}}/"
 m
-echo end
 """

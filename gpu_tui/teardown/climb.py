@@ -171,6 +171,9 @@ class Climb:
                 if gate.state is State.PERMITTED:
                     self._act_task = asyncio.create_task(self._act(gather))
                     await asyncio.shield(self._act_task)
+                    if not gate.ended:  # too late, nothing was sent: the person may confirm again
+                        self._act_task, self._acted = None, ()
+                        self._publish()
         except TROUBLE as error:
             planning = gate.state is State.PLANNING
             self._apply(Relocked(sentence(error)))
@@ -267,7 +270,7 @@ class Climb:
             look.cancel()
 
     async def _act(self, gather: Gather) -> None:
-        """From here on nothing is called off."""
+        """From here on nothing is called off; a call that did not leave in time leads back to the confirmation."""
         name = self._gate.instance
 
         def told(state: ProviderState) -> None:
@@ -290,10 +293,15 @@ class Climb:
             if self._gate.state is State.CALLED:  # cut off: the journal still holds the intent
                 self._saw((CUT_OFF,))
                 self._apply(ReadBack("unknown", (CUT_OFF,)))
+            again = self._gate.state in (State.READY, State.BLOCKED)
+            if again and (self._closed or self._task is None or self._task.done()):
+                self._apply(Relocked("cancelled"))
+                again = False
             self._publish()
-            self._release()
-            if self._ended is not None:
-                await self._ended()
+            if not again:
+                self._release()
+                if self._ended is not None:
+                    await self._ended()
 
     # --- parts ---
 

@@ -45,10 +45,11 @@ from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.cards import unseen_cards
 from gpu_tui.teardown.hashing import one_file, stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
+from gpu_tui.teardown.last_look import last_look
 from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import directories, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import keep
-from gpu_tui.teardown.mounts import abroad, in_memory, names_of
+from gpu_tui.teardown.mounts import abroad, in_memory, local_without_ctime, names_of
 from gpu_tui.teardown.older import older
 from gpu_tui.teardown.outside import coverage
 from gpu_tui.teardown.pull import pull_files
@@ -125,7 +126,7 @@ class Gather:
     async def quiet(self) -> Quiet:
         """Rung 2: what works there now."""
         seen = await self._survey()
-        running = await self._work(seen, await self._roster())
+        running = self._work(seen, await self._roster(), await self._away())
         hidden = HIDDEN if seen.hidden and running is None else None
         return Quiet(running, seen.busy, hidden, await self._cards(seen))
 
@@ -230,25 +231,29 @@ class Gather:
         return Listed(
             paths=listing.paths + listing.left.paths,
             identity=seen.identity(self.instance, self.link()),
-            running=at_work(await self._work(seen, roster), await self._cards(seen)),
+            running=at_work(self._work(seen, roster, await self._away()), await self._cards(seen)),
             sizes=listing.sizes + (None,) * len(listing.left.paths),
         )
 
     async def recheck(self, wanted: Manifest | None) -> Recheck:
-        """Everything again after the confirmation; what takes long first, what changes fast last.
+        """Everything again after the confirmation: first whatever takes long, last the one program after which
+        the box is not asked again (`last_look`), between two looks at the files here.
 
         `wanted`: the files whose hashes must be read again on both sides, None for a park.
         """
         began = self.clock.boot()
-        remote = local = paths = cells = None
+        root = remote = local = paths = cells = None
         touched: list[str] = []
         stamped = ""
         since: tuple[str, ...] = ()
+        without: tuple[tuple[str, str], ...] = ()
+        seen = await self._survey()
         if wanted is not None:
-            seen = await self._survey()
-            there = await stamps(self.link(), self._root(seen))
+            root = self._root(seen)
+            there = await stamps(self.link(), root)
             listing = await self._list(seen)
             here = await asyncio.to_thread(local_stamps, self.local)
+            without = await asyncio.to_thread(local_without_ctime, self.local)
             safe = {file.path for file in wanted.files}
             chosen = tuple(row for row in listing.files if row[0] in safe)
             subset = Listing(listing.root, chosen)
@@ -257,34 +262,37 @@ class Gather:
                 asyncio.to_thread(local_tree, self.local),
             )
             local = tree.manifest if not tree.odd else None
-        # The account may take half a minute to answer: what can change meanwhile is looked at after it.
+        # The account may take half a minute to answer, nvidia-smi ten seconds.
         state = await self._state()
         moved = await self._elsewhere(state)
         seconds = await self._seconds(self._verb) if self._verb else ()
         roster = await self._roster()
-        if wanted is not None:
-            cells = await self._cells(roster)
+        cells = await self._cells(roster) if wanted is not None else None
+        cards = await self._cards(await self._survey())
+        away = await self._away()
+        reader = await asyncio.to_thread(verifier)
+        ready = await asyncio.to_thread(local_stamps, self.local) if wanted is not None else {}
+        last = await last_look(self.link(), self.instance, root, self.clock.boot)
+        if wanted is not None and last.stamps is not None:
+            again = await asyncio.to_thread(local_stamps, self.local)
             # Hashing takes minutes: what was hashed first may have changed since, and more have come.
-            now = await stamps(self.link(), listing.root)
+            now = last.stamps
             paths = tuple({*listing.paths, *(now.keys() - there.keys())})
             touched = [path for path in safe if path not in now or there.get(path) != now[path]]
             if touched:
                 remote = None
-            again = await asyncio.to_thread(local_stamps, self.local)
-            if again != here:
+            if not here == ready == again:
                 local = None
             stamped = await asyncio.to_thread(stamps_of, now, again)
             since = await asyncio.to_thread(touched_since, self._compared, (now, again), self.local)
-        cards = await self._cards(await self._survey())
-        read_at = self.clock.boot()
-        seen = await self._survey()
+        seen = last.survey
         return Recheck(
             began_at=began,
-            read_at=read_at,
+            read_at=last.read_at,
             read_only=self.read_only(),
             identity=seen.identity(self.instance, self.link()),
             provider=state.state,
-            running=await self._work(seen, roster),
+            running=self._work(seen, roster, away),
             busy=seen.busy,
             elsewhere=moved,
             cells=cells,
@@ -294,11 +302,13 @@ class Gather:
             seconds=seconds,
             basis=self._basis(),
             stamps=stamped,
-            verifier=await asyncio.to_thread(verifier),
+            verifier=reader,
             logins=self._logins(seen),
             touched=tuple(sorted(touched)),
             moved=since,
             cards=cards,
+            changing=last.changing,
+            without_ctime=(*last.without_ctime, *((f"{at} (here)", kind) for at, kind in without)),
         )
 
     # --- parts ---
@@ -359,12 +369,20 @@ class Gather:
     async def _roster(self) -> Roster | None:
         return await read_roster(self.link(), self.instance)
 
-    async def _work(self, seen: Survey, roster: Roster | None) -> tuple[str, ...] | None:
-        """What works on the box; or in the cluster behind it, and whatever writes results here."""
+    async def _away(self) -> tuple[str, ...] | None:
+        """What works in the cluster behind the box; None where nobody says."""
+        id = self.instance.provider.id
+        if id is None or not isinstance(self.provider, WorksElsewhere):
+            return None
+        return await self.provider.at_work(id)
+
+    def _work(
+        self, seen: Survey, roster: Roster | None, away: tuple[str, ...] | None
+    ) -> tuple[str, ...] | None:
+        """What works on the box; or in the cluster behind it (`away`), and whatever writes results here."""
         id = self.instance.provider.id
         if id is None or not isinstance(self.provider, WorksElsewhere):
             return work(seen, self.instance.queue.file, roster)
-        away = await self.provider.at_work(id)
         if away is None or seen.processes is None:
             return None
         return away + tuple(f"pid {pid} writes {plain(path, 60)}" for pid, path in seen.writers)

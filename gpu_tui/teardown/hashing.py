@@ -25,21 +25,25 @@ SLOWEST = 20_000_000  # bytes per second that the slowest box hashes at
 BIG = 256 << 20  # a file from this size on tells each second how far it is
 SMALL = 4 << 20  # below, the program that starts fastest wins
 STAMPS_LIMIT = 120.0  # seconds
+STAMPS_CAP = 4 * TEXT_CAP
 AT_ONCE = 1_000  # files that one program is told of
 _DAY, _TIME = r"\d{4}-\d\d-\d\d", r"[0-2]\d:[0-5]\d:[0-5]\d"
 _GNU = re.compile(
-    rf"(\d{{1,20}}) (\d{{1,18}}) \S+ \S+ \S+ ({_DAY}) ({_TIME})\.(\d{{1,9}}) ([+-]\d{{4}})",
+    rf"\d{{1,20}} (\d{{1,20}}) (\d{{1,18}}) \S+ \S+ \S+ ({_DAY}) ({_TIME})\.(\d{{1,9}}) ([+-]\d{{4}})",
     re.ASCII,
 )
-_BSD = re.compile(r"(\d{1,20}) (\d{1,18}) (-?\d{1,12})\.\d+ (\d{1,12})\.(\d{1,9})", re.ASCII)
+_BSD = re.compile(
+    r"\d{1,20} (\d{1,20}) (\d{1,18}) (-?\d{1,12})\.\d+ (\d{1,12})\.(\d{1,9})", re.ASCII
+)
 _WRITTEN = re.compile(
-    rf"\d{{1,20}} \d{{1,18}} ({_DAY}) ({_TIME})(?:\.\d{{1,9}})? ([+-]\d{{4}}) \S+ \S+ \S+", re.ASCII
+    rf"\d{{1,20}} \d{{1,20}} \d{{1,18}} ({_DAY}) ({_TIME})(?:\.\d{{1,9}})? ([+-]\d{{4}}) \S+ \S+ \S+",
+    re.ASCII,
 )
 YOUNG = 3  # box seconds: what changed within them may change again and look the same
 
 
 class Stamps(dict[str, str]):
-    """Path -> inode, size, mtime and ctime as one word. Two looks that differ in it saw two files.
+    """Path -> device, inode, size, mtime and ctime as one word. Two looks that differ in it saw two files.
 
     `young`: paths whose last change was so near to the look that a further one may not show. `newest`
     is the file that changed last, `newest_age` how long before the look, in seconds of the box.
@@ -53,12 +57,14 @@ class Stamps(dict[str, str]):
 async def stamps(connection: Connection, root: str) -> Stamps:
     """The stamps of everything below `root` that is no directory. BoxError where it has no such."""
     mark = secrets.token_hex(8)
-    program = _STAMPS.format(root=shlex.quote(root), mark=mark)
-    done = await connection.run(program, limit=STAMPS_LIMIT, stdout_cap=4 * TEXT_CAP)
-    return await asyncio.to_thread(_stamps_of, done.stdout, mark)
+    program = STAMPS_BEGIN.format(root=shlex.quote(root), mark=mark) + STAMPS_OF_FILES.format(
+        mark=mark
+    )
+    done = await connection.run(program, limit=STAMPS_LIMIT, stdout_cap=STAMPS_CAP)
+    return await asyncio.to_thread(stamps_from, done.stdout, mark)
 
 
-def _stamps_of(text: bytes, mark: str) -> Stamps:
+def stamps_from(text: bytes, mark: str) -> Stamps:
     """What the program printed. Of a hundred thousand files that takes a second: not on the event loop."""
     lines = text.decode("utf-8", "surrogateescape").split("\n")
     began = re.fullmatch(rf"{mark} (\d{{1,12}})", lines[0])
@@ -113,9 +119,9 @@ def written_at(stamp: str) -> float | None:
 
 def one_file(stamp: str, seen: tuple[int, ...]) -> bool:
     """A file on the box and one here are the same file: a shared disk, or this very machine. `seen` is its
-    inode, size, mtime and ctime here, empty where there is none.
+    device, inode, size, mtime and ctime here, empty where there is none. Each side numbers its devices itself.
     """
-    return len(seen) == 4 and file_of(stamp) == (seen[0], seen[1], seen[3])
+    return len(seen) == 5 and file_of(stamp) == (seen[1], seen[2], seen[4])
 
 
 async def hash_files(
@@ -185,12 +191,14 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
 
 
 # The seconds of the last change come first, for the box alone: they are no part of the stamp.
-_STAMPS = """
+STAMPS_BEGIN = """
 cd -- {root} || exit 1
 tab=$(printf '\\t')
+if stat -c %i . >/dev/null 2>&1; then set -- -c "%Z${{tab}}%d %i %s %y %z${{tab}}%n"
+else set -- -f "%c${{tab}}%d %i %z %Fm %Fc${{tab}}%N"; fi
 printf '{mark} %s\\n' "$(date +%s)"
-if stat -c %i . >/dev/null 2>&1; then set -- -c "%Z${{tab}}%i %s %y %z${{tab}}%n"
-else set -- -f "%c${{tab}}%i %z %Fm %Fc${{tab}}%N"; fi
+"""
+STAMPS_OF_FILES = """
 find . ! -type d -exec stat "$@" -- {{}} + && echo '{mark} end'
 """
 

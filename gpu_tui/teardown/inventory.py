@@ -134,7 +134,7 @@ async def own_claim(connection: Connection, listing: Listing, manifest: Manifest
 
 
 def _size(stamp: str) -> int:
-    """The size in a stamp `inode size mtime ctime`; -1 where it is none."""
-    _, _, rest = stamp.partition(" ")
-    size = whole(rest.partition(" ")[0])
+    """The size in a stamp `device inode size mtime ctime`; -1 where it is none."""
+    _, _, size_on = (*stamp.split(" ", 2), "", "")[:3]
+    size = whole(size_on.partition(" ")[0])
     return -1 if size is None else size

@@ -48,7 +48,7 @@ def directories(root: Path) -> frozenset[str]:
 
 
 def local_stamps(root: Path) -> dict[str, tuple[int, ...]]:
-    """Inode, size, mtime and ctime (ns) of everything that `local_tree` reads: alike, nobody touched it."""
+    """Device, inode, size, mtime and ctime (ns) of everything that `local_tree` reads: alike, nobody touched it."""
     found: dict[str, tuple[int, ...]] = {}
     for path in _walk(root):
         try:
@@ -56,7 +56,8 @@ def local_stamps(root: Path) -> dict[str, tuple[int, ...]]:
         except OSError:
             found[str(path)] = (-1,)
         else:
-            found[str(path)] = (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+            times = seen.st_mtime_ns, seen.st_ctime_ns
+            found[str(path)] = (seen.st_dev, seen.st_ino, seen.st_size, *times)
     return found
 
 

@@ -39,6 +39,10 @@ KERNEL = frozenset(
         "binfmt_misc", "nsfs", "rpc_pipefs", "selinuxfs",
     }
 )  # fmt: skip
+# File systems that may show the mtime as ctime, or a ctime of their own making: what FUSE shows is up to its
+# program (sshfs, rclone and gcsfuse have no ctime to show), FAT has none on the disk (Linux: fs/fat/misc.c),
+# and of what 9p and cifs show the server decides.
+MAY_LACK_CTIME = frozenset({"fuse", "vfat", "msdos", "exfat", "9p", "cifs", "smb3"})
 _HOST = re.compile(r"(?:[^@/]*@)?(\[[^\]]+\]|[^:/\[\]]+):(?=[/~.\w]|$)|//(?:[^@/]*@)?([^/]+)/")
 
 
@@ -113,6 +117,26 @@ def in_memory(local: Path) -> tuple[str, ...]:
     return tuple(mount.at for mount in found if mount.kind.lower() in MEMORY)
 
 
+def without_ctime(path: Path, table: Iterable[Mount]) -> tuple[tuple[str, str], ...]:
+    """(mount, file system) of what holds `path` or lies below, where a change may not move the change time.
+
+    Unknown where no mount of the table holds it.
+    """
+    return tuple(
+        (mount.at, mount.kind)
+        for mount in below_or_around(path, table)
+        if mount.kind.lower().partition(".")[0] in MAY_LACK_CTIME
+    )
+
+
+def local_without_ctime(local: Path) -> tuple[tuple[str, str], ...]:
+    """The same for a directory here. It asks the file system: not on the event loop."""
+    try:
+        return without_ctime(_existing(local), mounts())
+    except (Unknown, OSError):
+        return ()
+
+
 def below_or_around(path: Path, table: Iterable[Mount]) -> Sequence[Mount]:
     """The mount that `path` lies on, and all below it. Of two at one place the later is on top."""
     top: dict[str, Mount] = {}
@@ -148,6 +172,14 @@ def from_mountinfo(text: str) -> tuple[Mount, ...]:
             at, kind, source, options = (_plain(word) for word in (before[4], *after[:3]))
             found.append(Mount(at, kind, source, options))
     return tuple(found)
+
+
+def from_mount_table(text: str) -> tuple[Mount, ...]:
+    """Lines `SOURCE AT KIND OPTIONS …` of /proc/self/mounts, with the same escapes."""
+    rows = (line.split(" ") for line in text.split("\n"))
+    return tuple(
+        Mount(_plain(row[1]), _plain(row[2]), _plain(row[0])) for row in rows if len(row) >= 4
+    )
 
 
 def from_mount(text: str) -> tuple[Mount, ...]:

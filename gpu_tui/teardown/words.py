@@ -19,9 +19,10 @@ from gpu_tui.core.evidence import (
     Plan,
     Pulled,
     Quiet,
+    Recheck,
 )
 from gpu_tui.core.facts import span
-from gpu_tui.core.gate import PERMIT_LIFE, RECHECK_AGE, Gate, State
+from gpu_tui.core.gate import MAX_LOOK_AGE_SECONDS, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
 from gpu_tui.core.proof import proves, some
@@ -324,8 +325,8 @@ def _confirm(gate: Gate) -> tuple[str, ...]:
             asks,
             *(_left(matched.left) if matched else ()),
             "then all of it is read once more, here and there; whatever changed shuts the gate",
-            f"between that look and the call may lie up to {RECHECK_AGE + PERMIT_LIFE:.0f} s in which "
-            "a new job could still write: nothing locks a rented box, and one that lies can hide files",
+            f"a file written in the {MAX_LOOK_AGE_SECONDS:.0f} s between that look and the call is not seen: "
+            "a rented box cannot be locked, and a box that lies can hide files",
         )
     if gate.state is State.RECHECKING:
         return ("looking once more at the box, the provider and the files here",)
@@ -335,9 +336,17 @@ def _confirm(gate: Gate) -> tuple[str, ...]:
 
 
 def _window(gate: Gate) -> tuple[str, ...]:
-    if gate.window is None:
+    seen = gate.of(Recheck)
+    if gate.window is None or seen is None:
         return ()
-    return (f"the last look at the box ended {gate.window:.1f} s before the call left",)
+    return (
+        f"the last look at the box ended {gate.window:.1f} s before the call left",
+        *(
+            f"change times (ctime) may not move on {plain(at, 60)} ({plain(kind, 20)}): the last look was made "
+            "without them"
+            for at, kind in seen.without_ctime
+        ),
+    )
 
 
 def _harmless(lines: tuple[str, ...]) -> tuple[str, ...]:

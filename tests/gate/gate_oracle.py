@@ -50,6 +50,8 @@ def _person(world: World) -> list[str]:
         found.append("typed too early, or under old evidence")
     if world.boot - world.typed_at > 600 + 25:
         found.append("the confirmation is old")
+    if world.looked_at is None or not 0 <= world.boot - world.looked_at < 2:
+        found.append("the last look at the box is old")
     if world.asleep > 30 or abs(world.drift) > 60:
         found.append("the clock of this machine jumped, or it slept")
     if set(world.seconds) != world.acknowledged:

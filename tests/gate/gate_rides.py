@@ -152,6 +152,7 @@ class Ride:
     api: Api = field(init=False)
     climb: Climb = field(init=False)
     raised: BaseException | None = None
+    asked_again: bool = False  # nothing was sent, and the phrase is to be typed once more
 
     def __post_init__(self) -> None:
         self.api = Api(self.world, self.road, self.clock)
@@ -179,6 +180,10 @@ class Ride:
         try:
             async with asyncio.timeout(60):
                 async for view in self.climb.views():
+                    said = " ".join(line for rung in view.rungs for line in rung.lines)
+                    if typed and "Confirm again" in said:
+                        self.asked_again = True
+                        break
                     if view.state != "ready" or typed:
                         continue
                     if not view.ready:

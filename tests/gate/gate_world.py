@@ -103,6 +103,7 @@ class World:
     # What a person did in this climb, by what was shown while it was typed.
     armed_at: float | None = field(default=None, init=False)
     typed_at: float | None = field(default=None, init=False)
+    looked_at: float | None = field(default=None, init=False)  # when the last look ended
     acknowledged: set[SecondResource] = field(default_factory=set, init=False)
     excepted: set[str] = field(default_factory=set, init=False)
     allowed: set[str] = field(default_factory=set, init=False)
@@ -235,6 +236,7 @@ class World:
             remote = None
         if any(side == "here" for side, _ in touched):
             local = None
+        self.looked_at = self.boot
         return Recheck(
             began_at=began,
             read_at=self.boot,

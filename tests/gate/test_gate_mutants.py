@@ -86,7 +86,8 @@ NEVER_NONE = frozenset(
             "_read_first: without “gate.ready_at is None”",
         ),
         *("Gate._mint: without “plan is None”", "Gate._mint: without “self.expires_at is None”"),
-        "Gate._mint: no “if plan is None or self.expires_at is None”",
+        "Gate._mint: without “seen is None”",
+        "Gate._mint: no “if plan is None or seen is None or self.expires_at is None”",
     )
 )
 
@@ -162,8 +163,10 @@ MUTANTS: dict[str, Patch] = {
     **SHORT_CUTS,
     "no TTL": setting("TTL", float("inf")),
     "no dwell": setting("DWELL", 0.0),
-    "looks never age": setting("RECHECK_AGE", float("inf")),
-    "permits never lapse": setting("PERMIT_LIFE", float("inf")),
+    "looks never age": setting("MAX_LOOK_AGE_SECONDS", float("inf")),
+    "permits never lapse": lambda patch: patch.setattr(
+        rules.StopPermit, "hold_to", lambda self, now_boot: None
+    ),
     "sleep goes unnoticed": setting("SLEEP_GAP", float("inf")),
     "clocks may jump": setting("WALL_JUMP", float("inf")),
     "sizes only": lambda patch: patch.setattr(proof, "compare", sizes_only),

@@ -10,7 +10,15 @@ from gate_faults import WAYS, confirm
 from gate_world import ADDRESS, VOLUME, World, manifest_of
 
 from gpu_tui.core import gate as rules
-from gpu_tui.core.evidence import IntentWritten, Inventory, Loaded, Matched, Plan, Recheck
+from gpu_tui.core.evidence import (
+    IntentWritten,
+    Inventory,
+    Loaded,
+    Matched,
+    Plan,
+    Recheck,
+    Unsent,
+)
 from gpu_tui.core.gate import State
 from gpu_tui.core.manifest import Manifest
 
@@ -40,9 +48,13 @@ FLAWS: dict[str, dict[str, Flaw]] = {
     "read-only": {"set": _with(read_only=True)},
     "fresh": {
         "before the words": lambda w, look: replace(look, began_at=look.began_at - 0.1),
-        "eleven seconds old": lambda w, look: replace(look, read_at=look.read_at - 11.0),
         "from the future": lambda w, look: replace(look, read_at=look.read_at + 1.0),
     },
+    "in time": {
+        "two seconds old": lambda w, look: replace(look, read_at=look.read_at - 2.0),
+        "from the future": lambda w, look: replace(look, read_at=look.read_at + 1.0),
+    },
+    "changing": {"a file": _with(changing=(BASE,)), "a directory": _with(changing=("base",))},
     "identity": {
         "boot": _identity(boot_id="boot-2"),
         "no boot": _identity(boot_id=None),
@@ -109,8 +121,11 @@ FLAWS: dict[str, dict[str, Flaw]] = {
 # The same for an abandonment: what is proven to be here must stay so, what is listed may go.
 ABANDONED: dict[str, dict[str, Flaw]] = {
     layer: FLAWS[layer]
-    for layer in ("read-only", "fresh", "identity", "address", "provider", "basis", "verifier")
+    for layer in (
+        *("read-only", "fresh", "in time", "identity", "address", "provider", "basis", "verifier"),
+    )
 } | {
+    "changing": {"a proven file": FLAWS["changing"]["a file"]},
     "quiet": {
         "table lost": FLAWS["quiet"]["table lost"],
         "work": FLAWS["quiet"]["work"],
@@ -219,8 +234,9 @@ def test_an_abandonment_allows_what_was_listed() -> None:
     assert world.gate.loss is not None
     assert world.gate.loss.running == ("python train.py (pid 7)",)
     assert confirm(world) is State.RECHECKING
-    look = replace(world.look(), busy=("wide/best.pth",), cells=None, paths=("wide/best.pth",))
-    for layer in ("quiet", "queue", "remote", "local", "stamps", "verifier"):
+    given_up = ("wide/best.pth",)
+    look = replace(world.look(), busy=given_up, changing=given_up, cells=None, paths=given_up)
+    for layer in ("quiet", "queue", "remote", "local", "stamps", "changing", "verifier"):
         assert rules.RECHECKS[layer](world.gate, look, world.boot) is None, layer
     assert world.press(look) is not None
 
@@ -253,12 +269,59 @@ def test_a_refused_look_is_the_end_of_it(way: str) -> None:
 
 @pytest.mark.parametrize("way", ["plain_way", "park_way"])
 def test_an_intent_is_for_this_permit_and_in_its_time(way: str) -> None:
-    for evidence, waits in (("other evidence", 0.0), (None, 15.0)):
+    for evidence, waits, then in (
+        ("other evidence", 0.0, State.CLOSED),
+        (None, 2.0, State.READY),
+    ):
         world = _confirmed(way)
         world.apply(world.look())
         permit = world.gate.permit
         assert permit is not None
         world.beat(waits)
-        assert world.apply(IntentWritten(evidence or permit.evidence)) is State.CLOSED
+        assert world.apply(IntentWritten(evidence or permit.evidence)) is then
         assert world.gate.permit is None
-        assert "the journal" in (world.gate.because or "")
+        assert ("the journal" if evidence else "2.0 s old") in str(
+            world.gate.because or world.gate.note
+        )
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("step", ["look", "intent", "call"])
+def test_what_is_too_late_is_not_sent_and_may_be_confirmed_again(way: str, step: str) -> None:
+    """The evidence still holds: all of it is read again after the next confirmation."""
+    world = _confirmed(way)
+    look, armed = world.look(), world.gate.expires_at
+    if step == "look":
+        world.beat(2.0)
+    world.apply(look)
+    first = world.gate.permit
+    if first is not None:
+        world.beat(2.0 if step == "intent" else 0.0)
+        world.apply(IntentWritten(first.evidence))
+    if step == "call":
+        assert first is not None
+        assert world.gate.state is State.CALLED
+        assert world.apply(Unsent()) is State.CALLED  # the permit still holds
+        world.beat(2.0)
+        with pytest.raises(rules.PermitExpired):
+            first.redeem(world.identity.provider_id, world.boot)
+        world.apply(Unsent())
+    gate = world.gate
+    assert gate.state is (State.BLOCKED if way == "abandoned_way" else State.READY)
+    assert (gate.permit, gate.confirmed, gate.ended, gate.called) == (None, None, False, False)
+    assert "nothing was sent" in str(gate.note)
+    assert gate.expires_at == armed  # nothing is younger for it
+    assert world.apply(look) is State.CLOSED or world.gate.state is gate.state
+    world = _confirmed(way)
+    world.apply(replace(world.look(), read_at=world.boot - 2.0))
+    assert confirm(world) is not State.RECHECKING  # not before it can have been read
+    world.beat(3.0)
+    assert confirm(world) is State.RECHECKING
+    assert world.press() is not None
+
+
+def test_what_shuts_for_good_is_said_before_what_is_only_late() -> None:
+    world = _confirmed("plain_way")
+    look = replace(world.look(), read_at=world.boot - 9.0, read_only=True)
+    assert world.apply(look) is State.CLOSED
+    assert "read-only" in (world.gate.because or "")

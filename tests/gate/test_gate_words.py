@@ -167,7 +167,9 @@ def test_what_does_not_come_home_is_said() -> None:
 def test_the_time_that_nothing_guards_is_told() -> None:
     world = World()
     world.arm()
-    assert any("25 s" in line for line in _rung(paint(world.gate, world.boot), Rung.CONFIRM))
+    assert any(
+        "the 2 s between" in line for line in _rung(paint(world.gate, world.boot), Rung.CONFIRM)
+    )
     world.type()
     assert world.press(dawdle=0.0) is not None
     view = paint(world.gate, world.boot, acted=("calling",))

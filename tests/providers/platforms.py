@@ -22,7 +22,7 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.providers.autodl import AutoDL
-from gpu_tui.providers.base import Means
+from gpu_tui.providers.base import Answer, Means
 from gpu_tui.providers.lambda_cloud import Lambda
 from gpu_tui.providers.ledger import Ledger
 from gpu_tui.providers.paperspace import Paperspace
@@ -52,8 +52,11 @@ def _off(server: Any) -> None:
         )
 
 
-async def already_off(platform: Platform, call: Call, id: str) -> None:
+async def already_off(
+    platform: Platform, off: Call, call: Call, permit: StopPermit, id: str, state: str
+) -> Answer:
     """In the place of switching it off first, where a test is about the one call that destroys."""
+    return await platform._once(call, id, lambda: permit.hold_to(platform.means.clock.boot()))
 
 
 SEATS = {

@@ -132,7 +132,7 @@ async def _tried(name: str, wire: Wire) -> None:
         rented.remember(SEATS[name].id)
     assert wire.destructive == [], where
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Platform, "_off", already_off)
+        patch.setattr(Platform, "_off_then", already_off)
         answer = await rented.stop(permit)
     assert answer.text.isprintable(), where
     assert KEY not in repr(answer), where
@@ -224,7 +224,7 @@ async def test_random_json_crashes_nothing(seat: str, status: int, body: object)
         rented, permit = _rented(seat)
         state = await rented.read(SEATS[seat].id)
         assert state.state != "gone"
-        patch.setattr(Platform, "_off", already_off)
+        patch.setattr(Platform, "_off_then", already_off)
         await rented.stop(permit)
     assert len(wire.destructive) == 1
 

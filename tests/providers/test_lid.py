@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from platforms import SEATS, Desk
 
-from gpu_tui.core.gate import GateShut
+from gpu_tui.core.gate import GateShut, PermitExpired
 from gpu_tui.providers import api
 from gpu_tui.web import client_for
 
@@ -45,7 +45,6 @@ async def test_nothing_is_switched_off_then_either(
     async with SEATS[name].server() as server:
         desk = Desk(SEATS[name], server)
         rented = desk.rented()
-        await rented.read(SEATS[name].id)
         permit = desk.permit()
         real = rented._platform.show
 
@@ -55,6 +54,10 @@ async def test_nothing_is_switched_off_then_either(
             return found
 
         monkeypatch.setattr(rented._platform, "show", slow)
+        with pytest.raises(PermitExpired):
+            await rented.stop(permit)  # its state was never read: it is asked for first
+        assert desk.calls == []
+        await rented.read(SEATS[name].id)
         with pytest.raises(GateShut):
             await rented.stop(permit)
         assert desk.calls == []

@@ -96,7 +96,7 @@ def test_a_number_of_any_length_is_a_number_or_none() -> None:
 async def test_a_call_without_an_answer_is_unknown_and_never_repeated(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Platform, "_off", already_off)
+    monkeypatch.setattr(Platform, "_off_then", already_off)
     desk.server.next = [Said(0)]
     answer = await desk.rented().stop(desk.permit())
     assert answer.kind is AnswerKind.UNKNOWN
@@ -112,7 +112,7 @@ MEANINGS = {
 
 
 async def test_what_no_success_means(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Platform, "_off", already_off)
+    monkeypatch.setattr(Platform, "_off_then", already_off)
     for status, kind in MEANINGS.items():
         desk.server.next = [Said(status, {"message": "no\x1b[2J"})]
         answer = await desk.rented().stop(desk.permit())
@@ -124,7 +124,7 @@ async def test_what_no_success_means(desk: Desk, monkeypatch: pytest.MonkeyPatch
 async def test_a_success_of_another_shape_is_no_success(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Platform, "_off", already_off)
+    monkeypatch.setattr(Platform, "_off_then", already_off)
     desk.server.next = [Said(200, "fine")]
     answer = await desk.rented().stop(desk.permit())
     assert answer.kind is AnswerKind.UNKNOWN

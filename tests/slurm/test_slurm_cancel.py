@@ -21,6 +21,7 @@ from gpu_tui.core.verdict import Verdict
 from gpu_tui.providers.base import AnswerKind, Means, Provider, WorksElsewhere
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.registry import provider_for
+from gpu_tui.providers.slurm import CHANGED
 from gpu_tui.providers.slurm import Slurm as Provided
 from gpu_tui.resources import load_profiles
 from gpu_tui.state.views import Cost, CpuUse, InstanceView
@@ -40,19 +41,22 @@ class Desk:
     def __init__(self, box: RentedBox, connection: Connection, here: Path) -> None:
         self.box, self.connection, self.here = box, connection, here
         self.clock = ManualClock()
-        self.sent: list[Sequence[str]] = []
+        self.asked: list[Sequence[str]] = []  # every program
+        self.sent: list[Sequence[str]] = []  # those that ran scancel
         self.silent = False  # the connection breaks while scancel is under way
         self.login: tuple[str, ...] = ()  # what the login shell exports
         self._provider: Provider | None = None
         self._instance: Instance | None = None
 
     async def on_box(self, argv: Sequence[str], *, limit: float) -> Completed:
-        """Over the real connection; every scancel is counted."""
-        if "scancel" in argv:
-            self.sent.append(argv)
+        """Over the real connection; every scancel that ran is counted."""
+        cancels = any("exec scancel" in word for word in argv)
         argv = ("env", *self.login, *argv) if self.login else argv
+        self.asked.append(argv)
         done = await on_box(lambda: self.connection, "login")(argv, limit=limit)
-        if self.silent and "scancel" in argv:
+        if cancels and done.exit != CHANGED:
+            self.sent.append(argv)
+        if self.silent and cancels:
             raise CommandFailed("the connection broke")
         return done
 
@@ -227,20 +231,26 @@ async def test_a_broken_connection_is_unknown_until_the_job_is_read_again(
     assert len(desk.sent) == 1
 
 
-async def test_a_lid_that_closes_before_scancel_calls_it_off(slurm: Slurm, desk: Desk) -> None:
-    job, ask = slurm.submit("sleep 300", "--hold", name="doomed"), desk.on_box
-
-    async def slow(argv: Sequence[str], *, limit: float) -> Completed:
-        done = await ask(argv, limit=limit)
-        desk.clock.advance(60.0)
-        return done
-
-    desk.on_box = slow  # type: ignore[method-assign]
+async def test_between_permit_and_scancel_the_login_node_is_asked_nothing(
+    slurm: Slurm, desk: Desk
+) -> None:
+    job = slurm.submit("sleep 300", "--hold", name="doomed")
     desk.job(job)
     assert (await desk.provider.read(job)).state == "running"
-    with pytest.raises(gate.GateShut):
-        await desk.provider.stop(desk.permit())
-    assert desk.sent == []
+    before = len(desk.asked)
+    assert (await desk.provider.stop(desk.permit())).kind is AnswerKind.ACCEPTED
+    assert len(desk.asked) == before + 1 == before + len(desk.sent)
+
+
+async def test_a_lid_that_closes_before_scancel_calls_it_off(slurm: Slurm, desk: Desk) -> None:
+    job = slurm.submit("sleep 300", "--hold", name="doomed")
+    desk.job(job)
+    assert (await desk.provider.read(job)).state == "running"
+    permit, before = desk.permit(), len(desk.asked)
+    desk.clock.advance(60.0)
+    with pytest.raises(gate.PermitExpired):
+        await desk.provider.stop(permit)
+    assert len(desk.asked) == before
     slurm.run("scancel", job)
 
 
