@@ -72,6 +72,7 @@ MAX_LOOK_AGE_SECONDS = 2.0
 WALL_JUMP = 60.0  # wall and boot clock may drift apart by this much during one climb
 SLEEP_GAP = 10.0  # no beat for this long while armed: the machine slept
 SECONDS_MOST = 200  # things beside an instance, each acknowledged by itself: nobody reads more
+HERE = " (here)"  # after the name of a file that was touched on this machine
 NOWHERE = "no results directory: results.remote must be on the box, results.local named"
 OUTCOMES = frozenset({"gone", "stopped", "still-there", "unknown", "steps"})
 
@@ -584,7 +585,8 @@ def _same_local(gate: Gate, seen: Recheck, now: float) -> str | None:
         safe = {file.path for file in gate.loss.proven.files}
         return named("files here changed", [name for name in names if name in safe])
     if seen.local is None:
-        return "the files here could not be read again"
+        names = [name for name in seen.moved if name.endswith(HERE)]
+        return named("the files here changed meanwhile, or cannot be read again", names)
     report = home(gate.manifest, seen.local)
     return None if report.ok else f"files here changed: {difference(report)}"
 

@@ -30,6 +30,7 @@ from gpu_tui.core.evidence import (
     stamps_of,
 )
 from gpu_tui.core.fleet import Instance, Money, ProviderState
+from gpu_tui.core.gate import HERE
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Tier, Verb, placed
@@ -308,7 +309,7 @@ class Gather:
             moved=since,
             cards=cards,
             changing=last.changing,
-            without_ctime=(*last.without_ctime, *((f"{at} (here)", kind) for at, kind in without)),
+            without_ctime=(*last.without_ctime, *((f"{at}{HERE}", kind) for at, kind in without)),
         )
 
     # --- parts ---

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpu_tui.core.gate import HERE
+
 There = Mapping[str, str]  # `stamps` of the box
 Here = Mapping[str, tuple[int, ...]]  # `local_stamps`, by whole path
 Sides = tuple[There, Here]
@@ -15,7 +17,7 @@ def touched_since(before: Sides | None, now: Sides, root: Path) -> tuple[str, ..
     if before is None:
         return ()
     on_box, here = (_differing(*pair) for pair in zip(before, now, strict=True))
-    mine = (f"{path.removeprefix(f'{root}/')} (here)" for path in here)
+    mine = (f"{path.removeprefix(f'{root}/')}{HERE}" for path in here)
     return (*on_box, *mine)
 
 

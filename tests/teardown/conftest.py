@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from gpu_tui.teardown import gather
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.verify import load_all
 from gpu_tui.transport.ssh import SshTransport
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))  # a far line to a box
 
 LOADED: dict[tuple[str, frozenset[str]], tuple[FileVerdict, ...]] = {}
 

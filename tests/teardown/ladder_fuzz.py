@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import ProviderAccess, Results
 from gpu_tui.core.gate import DWELL
 from gpu_tui.core.ladder import GateView
+from gpu_tui.wiring.clock import SystemClock
 
 LIMIT = 90.0  # seconds for one ladder
 MAX_CONFIRMATIONS = 5
@@ -37,26 +37,20 @@ class TrueClock(ManualClock):
     """The clocks of this machine; `advance` and `jump` add to them what nobody wants to wait for."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._wall, self._start = time.time(), time.monotonic()
-        self._boot_ahead = self._wall_ahead = 0.0
+        super().__init__(wall=0.0, uptime=0.0)
+        self._true = SystemClock()
 
     def now(self) -> float:
         """Epoch seconds."""
-        return self._wall + time.monotonic() - self._start + self._wall_ahead
+        return self._true.now() + self.wall
 
     def boot(self) -> float:
         """Seconds of the boot clock."""
-        return 1_000.0 + time.monotonic() - self._start + self._boot_ahead
-
-    def advance(self, seconds: float) -> None:
-        """Time passes on both."""
-        self._boot_ahead += seconds
-        self._wall_ahead += seconds
+        return self._true.boot() + self.uptime
 
     def jump(self, seconds: float) -> None:
         """Somebody sets the wall clock."""
-        self._wall_ahead += seconds
+        self.wall += seconds
 
 
 class Hooked:
@@ -84,6 +78,7 @@ class Ride:
 
     remote_calls: int = 0
     reached: bool = False  # the change was made
+    after_confirmation: bool = False  # and the phrase had been typed by then
     lost: dict[str, str] | None = None
     view: GateView | None = None
     confirmations: int = 0
@@ -106,7 +101,7 @@ def _keep_times(path: Path, data: bytes) -> None:
 
 
 def _age(path: Path) -> None:
-    at = time.time() - HOURS_AGO
+    at = SystemClock().now() - HOURS_AGO
     os.utime(path, (at, at), follow_symlinks=False)
 
 
@@ -208,7 +203,7 @@ def results_replaced(scene: Scene) -> None:
     other = _results(scene).parent / "other"
     shutil.copytree(_results(scene), other)
     (other / "wide/final.pth").write_bytes(b"epoch 9")
-    _results(scene).rename(_results(scene).parent / f"before-{time.monotonic_ns()}")
+    _results(scene).rename(_results(scene).parent / "before")
     other.rename(_results(scene))
 
 
@@ -254,10 +249,6 @@ def somebody_logs_in(scene: Scene) -> None:
 
 def rebooted(scene: Scene) -> None:
     scene.box.boot("ffffffff-1111-4222-8333-444455556666")
-
-
-def another_id_inside(scene: Scene) -> None:
-    scene.box.says_its_id("other99")
 
 
 def read_only(scene: Scene) -> None:
@@ -322,11 +313,11 @@ DATA: dict[str, Change] = {
         *(copy_damaged, copy_gone, copy_is_a_link, copy_is_the_box_s_own_file),
     )
 }
-# What makes every later call wrong, whatever the bytes are.
+# What makes every call wrong once it was confirmed, whatever the bytes are.
 NEVER: dict[str, Change] = {
     change.__name__: change
     for change in (
-        *(work_starts, somebody_logs_in, rebooted, another_id_inside, read_only),
+        *(work_starts, somebody_logs_in, rebooted, read_only),
         *(other_results_in_the_fleet_file, other_id_in_the_fleet_file, reconnected, disconnected),
         *(clock_set, machine_slept),
     )
@@ -372,7 +363,14 @@ def lost_by_a_call(scene: Scene) -> dict[str, str]:
     return lost
 
 
-async def ride(scene: Scene, change: Change | None, at: int, *, cards: float = QUICK_CARDS) -> Ride:
+async def ride(
+    scene: Scene,
+    change: Change | None,
+    at: int,
+    *,
+    cards: float = QUICK_CARDS,
+    limit: float = LIMIT,
+) -> Ride:
     """One ladder to its end; `change` is made right before its remote call number `at` (from 1)."""
     scene.clock = TrueClock()
     scene.box.sshd.program(
@@ -384,7 +382,7 @@ async def ride(scene: Scene, change: Change | None, at: int, *, cards: float = Q
         found.remote_calls = number
         found.said.append(what)
         if number == at and change is not None:
-            found.reached = True
+            found.reached, found.after_confirmation = True, found.confirmations > 0
             change(scene)
 
     scene.connection = Hooked(scene.connection, hook)  # type: ignore[assignment]
@@ -398,7 +396,7 @@ async def ride(scene: Scene, change: Change | None, at: int, *, cards: float = Q
     scene.server.reply = reply  # type: ignore[method-assign]
     climb = scene.runner().open("pod", "terminate")
     try:
-        async with asyncio.timeout(LIMIT):
+        async with asyncio.timeout(limit):
             async for view in climb.views():
                 found.view = view
                 if view.state == "ready" and not view.ready:
@@ -417,7 +415,7 @@ def wrong(found: Ride, name: str) -> str | None:
     """Why the call was wrong, or None."""
     if not found.called or not found.reached:
         return None
-    if name in NEVER:
+    if name in NEVER and found.after_confirmation:
         return f"called after {name}"
     return f"destroyed: {found.lost}" if found.lost else None
 
