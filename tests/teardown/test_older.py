@@ -71,7 +71,9 @@ async def test_it_is_judged_by_the_zone_that_the_log_was_written_in(
 
 def stamp(second: float) -> str:
     at = datetime.fromtimestamp(second, UTC)
-    return f"7 10 {at:%Y-%m-%d %H:%M:%S}.000000000 +0000 {at:%Y-%m-%d %H:%M:%S}.000000000 +0000"
+    return (
+        f"2049 7 10 {at:%Y-%m-%d %H:%M:%S}.000000000 +0000 {at:%Y-%m-%d %H:%M:%S}.000000000 +0000"
+    )
 
 
 def test_what_was_saved_last_counts() -> None:
@@ -96,7 +98,9 @@ def test_of_sealed_runs_the_newest_counts() -> None:
     assert len(older(cells, dict([*files.items()][:1]))) == 1
 
 
-@pytest.mark.parametrize("said", ["", "7 10 yesterday", "7 10 2026-02-31 10:00:00 +0000 x y z"])
+@pytest.mark.parametrize(
+    "said", ["", "2049 7 10 yesterday", "2049 7 10 2026-02-31 10:00:00 +0000 x y z"]
+)
 def test_what_has_no_time_that_is_known_here_proves_nothing(said: str) -> None:
     cells = Cells(("a",), began=(("a", 1_000.0),))
     assert written_at(said) is None
@@ -105,8 +109,8 @@ def test_what_has_no_time_that_is_known_here_proves_nothing(said: str) -> None:
 
 def test_mtime_as_linux_busybox_and_bsd_say_it() -> None:
     assert written_at(stamp(1_500.0)) == 1_500.0
-    assert written_at("7 10 1970-01-01 08:25:00 +0800 1970-01-01 08:25:00 +0800") == 1_500.0
-    assert written_at("7 10 1500.123456789 1700.5") == 1_500.0
+    assert written_at("2049 7 10 1970-01-01 08:25:00 +0800 1970-01-01 08:25:00 +0800") == 1_500.0
+    assert written_at("2049 7 10 1500.123456789 1700.5") == 1_500.0
 
 
 def test_the_zone_is_that_of_the_closing_line_else_that_of_the_login() -> None:
