@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
@@ -31,7 +31,7 @@ from gpu_tui.core.evidence import (
 )
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.gate import HERE
-from gpu_tui.core.manifest import Manifest
+from gpu_tui.core.manifest import Manifest, home_path
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Tier, Verb, placed
 from gpu_tui.core.proof import holds_weights, some, weighed
@@ -185,14 +185,15 @@ class Gather:
             odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
             raise BoxError(f"cannot be compared: {odd[0]}")
         required = required_of(self.instance.results)
-        await asyncio.to_thread(
+        kept = await asyncio.to_thread(
             keep, self.local, tree.manifest, self.name, self.clock.now(), required, self._named
         )
         tops = await asyncio.to_thread(directories, self.local)
         self._compared = there, here
         stamped = await asyncio.to_thread(stamps_of, there, here)
         memory = await asyncio.to_thread(in_memory, self.local)
-        return Matched(remote, tree.manifest, stamped, tuple(sorted(tops)), listing.left, memory)
+        here_now = tuple(sorted(tops))
+        return Matched(remote, tree.manifest, stamped, here_now, listing.left, memory, kept)
 
     async def loaded(
         self, manifest: Manifest, allowed: frozenset[str] = frozenset(), *, on_box: bool = False
@@ -203,12 +204,15 @@ class Gather:
         torch for what nothing here can read.
         """
         meter = self._meter(manifest.total_bytes)
-        sizes = {file.path: file.bytes for file in manifest.files}
+        here = manifest.at_home
+        sizes = {file.path: file.bytes for file in here.files}
 
         def judged(verdict: FileVerdict) -> None:
             meter(sizes.get(verdict.path, 0), verdict.path)
 
-        loads = await load_all(self.local, manifest, step=judged, allow=allowed)
+        loads = await load_all(self.local, here, step=judged, allow=allowed)
+        there = {home_path(path): path for path in manifest.renamed}
+        loads = tuple(replace(one, path=there.get(one.path, one.path)) for one in loads)
         verdicts = weighed(loads, required_of(self.instance.results))
         if on_box:
             verdicts = await self._loaded_there(manifest, verdicts)
