@@ -190,7 +190,7 @@ class Matched:
     """Both sides read again after the pull. `stamps`: a digest over every path, size, time and inode
     of both sides, so that a file that was merely touched is noticed. `directories`: what stands at the
     top here. `memory`: mounts that the copies lie on and that are gone when this machine restarts. `kept`:
-    SHA-256 of the manifest that was written beside the results here.
+    SHA-256 of the manifest file that was written here.
     """
 
     remote: Manifest

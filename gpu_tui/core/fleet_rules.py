@@ -31,7 +31,7 @@ def fleet_conditions(seen: FleetNow) -> Iterator[tuple[str, Condition]]:
 
 
 def _same_box(seen: FleetNow) -> Iterator[tuple[str, Condition]]:
-    """Two entries of the fleet file that reach one box, and of which nobody said so."""
+    """Entries of the fleet file that reach one box and are not declared `same_box`."""
     boxes: defaultdict[tuple[str, ...], list[Instance]] = defaultdict(list)
     for member in seen.members:
         if member.box is not None:

@@ -144,7 +144,7 @@ def _member(view: InstanceView, now: float) -> Member:
 
 
 def _box(view: InstanceView, now: float) -> tuple[str, ...] | None:
-    """What tells this box from every other, None where any of it is not known of this very connection."""
+    """The identity of the box behind this connection; None where a part of it is not known."""
     link, track = view.link, view.track(metrics.HOST)
     host, good = track.value, track.good
     if host is None or good is None or good.taken_at < link.since:

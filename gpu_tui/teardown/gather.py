@@ -469,9 +469,7 @@ class Gather:
         return await elsewhere(self.link(), self.instance, state, by_id=by_id)
 
     async def _other_names(self) -> tuple[str, ...]:
-        """What else the fleet file calls this box and does not say so: as it is written there, and as it is
-        reached now.
-        """
+        """Other entries that are this box and are not declared so: as the file says, and as they are reached now."""
         said = {one.name for one in (self.instance, *self._aliases())}
         rest = [(one, self.connection(one.name)) for one in self.fleet() if one.name not in said]
         reached = (one.name for one, end in rest if one_end(self.link(), end))

@@ -114,7 +114,7 @@ def path_problem(path: str) -> str | None:
         return "the path leaves its directory"
     if not path.isprintable() or "\\" in path:
         return "the name has control characters"
-    if OWN in parts:
+    if OWN in path.casefold().split("/"):
         return f"{OWN} is reserved"
     if len(data) > PATH_BYTES or any(len(part.encode()) > COMPONENT_BYTES for part in parts):
         return "the name is too long"

@@ -15,10 +15,11 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.gate import DWELL
 from gpu_tui.core.ladder import GateView, Rung
 from gpu_tui.core.manifest import Manifest, home_path
+from gpu_tui.core.required import required_of
 from gpu_tui.state.report import Proof
 from gpu_tui.teardown.listing import list_remote
 from gpu_tui.teardown.local import local_tree
-from gpu_tui.teardown.manifest_file import manifest_json
+from gpu_tui.teardown.manifest_file import keep, manifest_json
 from gpu_tui.wiring.report import proofs_of
 
 PHRASE = "pod-4n6p"
@@ -212,6 +213,27 @@ async def test_the_journal_proves_what_was_loaded_and_as_long_as_it_is_there(sce
     assert "proves nothing: line 2" in str(proof(scene).doubt)
     journal.write_bytes(good)
     assert proof(scene).doubt is None
+
+
+async def test_a_comparison_that_finds_nothing_new_takes_no_proof_away(scene: Scene) -> None:
+    """As of a ladder that is left before its files are loaded again."""
+    assert (await pull(scene)).outcome == "verified"
+    tree = local_tree(scene.local).manifest
+    required = required_of(scene.instance.results)
+    keep(scene.local, tree, "pod", scene.clock.now() + 60.0, required, ("base", "wide"))
+    assert proof(scene).doubt is None
+    keep(scene.local, tree, "pod", scene.clock.now() + 60.0, required, ("base", "wide", "late"))
+    assert "is not as it was loaded" in str(proof(scene).doubt)
+    assert proof(scene).verified_at is None
+
+
+async def test_a_directory_of_ours_is_reserved_in_any_case(scene: Scene) -> None:
+    """On a disk that is blind to case it would be the one with our manifest."""
+    scene.box.write(".GPU-tui/manifest.json", b"{}")
+    scene.box.write("base/.Gpu-Tui/x", b"{}")
+    assert scene.connection
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    assert {path for path, _ in listing.refused} == {".GPU-tui/manifest.json", "base/.Gpu-Tui/x"}
 
 
 async def test_verify_knows_what_came_from_the_box(
