@@ -51,6 +51,7 @@ class Sshd:
         env: dict[str, str] | None = None,
         first: str = "",
         extra: str = "",
+        under: tuple[str, ...] = (),
     ) -> None:
         self.directory = directory
         self.home = directory / "home"
@@ -61,6 +62,7 @@ class Sshd:
         self._env = env or {}
         self._first = first  # lines of sshd_config that go before our own: the first word counts
         self._extra = extra  # further lines of sshd_config
+        self._under = under  # the program and its words that start the sshd
         self._process: subprocess.Popen[bytes] | None = None
         for part in (self.home, self.bin, directory / "etc"):
             part.mkdir(parents=True, exist_ok=True)
@@ -94,7 +96,7 @@ class Sshd:
         )
         log = etc / "sshd.log"
         self._process = subprocess.Popen(
-            [_sshd(), "-D", "-f", str(etc / "sshd_config"), "-E", str(log)],
+            [*self._under, _sshd(), "-D", "-f", str(etc / "sshd_config"), "-E", str(log)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

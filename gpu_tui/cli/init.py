@@ -58,6 +58,7 @@ FIRST = """\
     # scheduler: {{kind: slurm, user: me}}           # or {{kind: kubernetes, context: NAME, namespace: NAME}}
     # tags: [ablation]
     # read_only: true                               # no teardown, no shell on this box
+    # same_box: null                                # the name of another entry that is this very box
 """
 
 

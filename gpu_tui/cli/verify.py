@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--manifest",
         metavar="F",
         type=Path,
-        help="what should be in it (default: PULL_MANIFEST.json, or the one of the last pull, in DIR)",
+        help="what should be in it (default: the one of the last pull, or PULL_MANIFEST.json, in DIR)",
     )
     parser.add_argument(
         "--roster",

@@ -129,6 +129,7 @@ HOST = (
                 Lines("uptime", "proc", "uptime"),
                 Lines("boot_id", "proc", "sys/kernel/random/boot_id"),
                 Lines("hostname", "hostname"),
+                Lines("machine", "machine"),
             )
         },
     ),

@@ -261,7 +261,7 @@ as_python() {
     surroundings
     bearings
     renice -n 10 -p $$ >/dev/null
-    export proc mem2 cpu2 mem1 cpu1 acct1 memory cpu hostname
+    export proc mem2 cpu2 mem1 cpu1 acct1 memory cpu hostname machine
     python=$GPU_TUI_WITH
     unset GPU_TUI_WITH
     GPU_TUI_SAMPLER=$sampler exec "$python" -I -S -B \

@@ -239,6 +239,10 @@ bearings() {
     [ ! -r "$mem1/memory.usage_in_bytes" ] || memory=v1
     [ ! -r "$mem2/memory.current" ] || memory=v2
     [ ! -r "$cpu2/cpu.stat" ] || cpu=v2
+    machine= stat=
+    read -r stat <"$proc/1/stat"
+    set -- ${stat##*") "}
+    [ -z "${20}" ] || machine="${20} $(readlink "$proc/self/ns/pid")"
 }
 
 setup() {

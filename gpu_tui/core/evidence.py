@@ -189,7 +189,8 @@ class Pulled:
 class Matched:
     """Both sides read again after the pull. `stamps`: a digest over every path, size, time and inode
     of both sides, so that a file that was merely touched is noticed. `directories`: what stands at the
-    top here. `memory`: mounts that the copies lie on and that are gone when this machine restarts.
+    top here. `memory`: mounts that the copies lie on and that are gone when this machine restarts. `kept`:
+    SHA-256 of the manifest file that was written here.
     """
 
     remote: Manifest
@@ -200,6 +201,7 @@ class Matched:
         NotPulled()
     )  # on the box, as of this look; from here on `stamps` watch the links
     memory: tuple[str, ...] = ()
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

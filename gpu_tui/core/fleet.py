@@ -103,7 +103,9 @@ class Roots:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One rented box. `logs` is a pattern with `{cell}`; `poll` and `stall_after` are seconds."""
+    """One rented box. `logs` is a pattern with `{cell}`; `poll` and `stall_after` are seconds. `same_box` is the
+    name of another entry that a person says is this very box.
+    """
 
     name: str
     ssh: SshAccess
@@ -122,6 +124,7 @@ class Instance:
     scheduler: str | None = None  # slurm or kubernetes
     scheduler_scope: SchedulerScope = SchedulerScope()
     signs: tuple[Sign, ...] = ()  # of other platforms, looked for where nobody named one
+    same_box: str | None = None
 
     @property
     def here(self) -> bool:
@@ -133,11 +136,24 @@ class Instance:
         """The fleet file names what tells of runs here, also of those that are over."""
         return bool(self.queue.names_runs or self.logs or self.scheduler)
 
+    @property
+    def names_cells(self) -> bool:
+        """The fleet file says which cells must leave results here."""
+        return bool(self.results.cells or self.queue.file)
+
     def watched_like(self, other: Instance) -> bool:
         """Whether both name the same box, read in the same way: only what we make of it may differ."""
         return self == replace(
-            other, price=self.price, tags=self.tags, stall_after=self.stall_after
+            other,
+            price=self.price,
+            tags=self.tags,
+            stall_after=self.stall_after,
+            same_box=self.same_box,
         )
+
+    def said_to_be(self, other: Instance) -> bool:
+        """The fleet file says that both are one box."""
+        return (self.same_box or self.name) == (other.same_box or other.name)
 
 
 @dataclass(frozen=True, slots=True)

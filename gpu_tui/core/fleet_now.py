@@ -21,6 +21,7 @@ class Member:
     roster: Roster | None
     provider: ProviderState
     live: bool
+    box: tuple[str, ...] | None = None  # host key, boot id, PID 1's start and namespace, all fresh
     own_end: OwnEnd | None = None  # of the last teardown that is over
 
 

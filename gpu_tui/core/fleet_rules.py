@@ -4,14 +4,18 @@ accounts say of the fleet file. Pure; the rules stand in `roster_rules` and `acc
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpu_tui.core.account_rules import account_conditions
 from gpu_tui.core.ending import ending_words
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import Instance
 from gpu_tui.core.fleet_now import FleetNow
 from gpu_tui.core.roster_rules import roster_conditions
 from gpu_tui.core.rules import Condition
+
+OTHERS = 5  # aliases of one box that each entry names
 
 
 def fleet_conditions(seen: FleetNow) -> Iterator[tuple[str, Condition]]:
@@ -20,6 +24,24 @@ def fleet_conditions(seen: FleetNow) -> Iterator[tuple[str, Condition]]:
     """
     yield from roster_conditions(seen)
     yield from account_conditions(seen)
+    yield from _same_box(seen)
     for end in seen.ends:
         evidence = ending_words(end)
         yield end.instance, Condition("teardown", Severity.FATAL, evidence, "journal")
+
+
+def _same_box(seen: FleetNow) -> Iterator[tuple[str, Condition]]:
+    """Entries of the fleet file that reach one box and are not declared `same_box`."""
+    boxes: defaultdict[tuple[str, ...], list[Instance]] = defaultdict(list)
+    for member in seen.members:
+        if member.box is not None:
+            boxes[member.box].append(member.instance)
+    for entries in boxes.values():
+        for one in entries:
+            others = [o.name for o in entries if o is not one and not o.said_to_be(one)]
+            for other in others[:OTHERS]:
+                text = (
+                    f"{one.name} and {other} in the fleet file reach one box: the same host key, boot and "
+                    "first process. Neither can be destroyed until that is put right"
+                )
+                yield one.name, Condition("same_box", Severity.SERIOUS, text, "fleet", part=other)

@@ -302,7 +302,7 @@ def _matched_rule(gate: Gate, matched: Matched, now: float) -> str | None:
         return named("files on the box changed while they were pulled", names)
     if not matched.stamps:
         return "it was not noted when the files were last changed"
-    gate.report = report = home(matched.remote, matched.local)
+    gate.report = report = home(matched.remote.at_home, matched.local)
     if not report.ok:
         return difference(report)
     inventory = gate.of(Inventory)
@@ -578,16 +578,17 @@ def _same_local(gate: Gate, seen: Recheck, now: float) -> str | None:
     if gate.park:
         return None
     if gate.loss is not None:
+        proven = gate.loss.proven.at_home
         here = set(seen.local.files) if seen.local else set()
-        if set(gate.loss.proven.files) <= here:
+        if set(proven.files) <= here:
             return None
-        names = [] if seen.local is None else changed(gate.loss.proven, seen.local)
-        safe = {file.path for file in gate.loss.proven.files}
+        names = [] if seen.local is None else changed(proven, seen.local)
+        safe = {file.path for file in proven.files}
         return named("files here changed", [name for name in names if name in safe])
     if seen.local is None:
         names = [name for name in seen.moved if name.endswith(HERE)]
         return named("the files here changed meanwhile, or cannot be read again", names)
-    report = home(gate.manifest, seen.local)
+    report = home(gate.manifest.at_home, seen.local)
     return None if report.ok else f"files here changed: {difference(report)}"
 
 

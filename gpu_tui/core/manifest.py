@@ -5,7 +5,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+FROM_BOX = ".from-box"
+# Names by which a machine that pulled says what it proved, as a disk that is blind to case reads them.
+_PROOF = re.compile(rf"pull_(?:verified|manifest)\.json(?:{re.escape(FROM_BOX)})*\Z", re.IGNORECASE)
+
+
+def home_path(path: str) -> str:
+    """The path that a file of the box gets here: its own, unless that reads as a proof of this machine.
+
+    No two paths share one: a file that is called `NAME.from-box` already gets the suffix once more.
+    """
+    return path + FROM_BOX if _PROOF.match(path) else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +27,11 @@ class FileEntry:
     path: str
     bytes: int
     sha256: str
+
+    @property
+    def at_home(self) -> FileEntry:
+        """The same file under the path that it gets here."""
+        return replace(self, path=home_path(self.path)) if _PROOF.match(self.path) else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +49,18 @@ class Manifest:
     def total_bytes(self) -> int:
         """Sum of all sizes."""
         return sum(file.bytes for file in self.files)
+
+    @property
+    def at_home(self) -> Manifest:
+        """The same files under the paths that they get here."""
+        if not self.renamed:
+            return self
+        return Manifest.of(file.at_home for file in self.files)
+
+    @property
+    def renamed(self) -> tuple[str, ...]:
+        """The paths that are other ones here."""
+        return tuple(file.path for file in self.files if _PROOF.match(file.path))
 
     @property
     def digest(self) -> str:
@@ -104,7 +133,12 @@ NO_WEIGHTS = "an optimizer's numbers are in it, and not one weight"
 
 
 def must_load(path: str) -> bool:
-    """True where the name says checkpoint or metrics: a file whose bytes alone prove too little."""
+    """True where the name says checkpoint or metrics: a file whose bytes alone prove too little.
+
+    A proof that the box wrote of itself is data: it proves nothing here, readable or not.
+    """
+    if _PROOF.match(path):
+        return False
     name = path.rsplit("/", 1)[-1].lower()
     return name.endswith((*CHECKPOINT_SUFFIXES, ".json")) or name == ".metadata"
 

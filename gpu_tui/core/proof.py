@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
 from gpu_tui.core.manifest import (
+    FROM_BOX,
     MIXED_SUFFIXES,
     NO_WEIGHTS,
     Manifest,
@@ -20,8 +21,8 @@ from gpu_tui.core.manifest import (
 from gpu_tui.core.plain import plain
 from gpu_tui.core.required import Required, holders, holding
 
-# What may stand beside the results and is none: a manifest, the mark that it was verified, files under way.
-NOTES = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})
+# What the box said of its own results, as it came home. gpu-tui writes no file of the names without the suffix.
+NOTES = frozenset({f"PULL_MANIFEST.json{FROM_BOX}", f"PULL_VERIFIED.json{FROM_BOX}"})
 UNDER_WAY = ".tmp"
 # How the queue's log tells that a cell began and did not come to its end. What is not known is none of it.
 NO_END = "no end line"
@@ -84,13 +85,13 @@ def misnamed(manifest: Manifest) -> tuple[str, ...]:
 
 
 def beside(path: str) -> bool:
-    """True for what may stand among results and is none."""
+    """True for a local file that may lie among the results and is none of them."""
     return path in NOTES or path.endswith(UNDER_WAY)
 
 
 def home(there: Manifest, here: Manifest) -> MatchReport:
-    """The comparison that the gate and `gpu-tui verify` share: exact both ways, but for notes and files
-    under way that stand only here.
+    """The comparison that the gate and `gpu-tui verify` share: exact both ways, but for files under way, and
+    what the box once said of its results, that are only here.
     """
     return compare(there, here if here.files == there.files else _results(there, here))
 

@@ -115,13 +115,17 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """`box_time` is the box's own epoch clock; `boot_id` tells one boot from the next."""
+    """`box_time` is the box's own epoch clock; `boot_id` tells one boot from the next.
+
+    `machine` tells the containers of one boot apart: the start time of PID 1 and the PID namespace.
+    """
 
     box_time: float
     uptime_seconds: float | None
     boot_id: str | None
     hostname: str | None = None
     utc_offset_seconds: int = 0
+    machine: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ REMEDIES: dict[str, str] = {
     "host_key": "The host key is not the known one. Compare the fingerprint with the provider before you change known_hosts.",
     "clock": "A deadline of the platform comes near. See the danger clocks.",
     "unlisted_instance": "The provider's list and the fleet file differ. Write the box into the file, or end it at the provider.",
+    "same_box": "Correct the host of the wrong one. If both are meant, write same_box: NAME at one of them in the fleet file (gpu-tui help fleet).",
     "torn_down": "Nothing is left to do here. Take it out of the fleet file when you need it no longer.",
     "missing_cell": "As things stand it will not run. Put it right in a queue file, or start the queue at its index.",
     "moved_cell": "A cell changed boxes. Remove its old checkpoint at the origin or it is skipped there.",

@@ -141,8 +141,12 @@ class Seen:
                 for verdict in loaded.verdicts
                 if proves(verdict, on_box=self.on_box)
             }
-            both = set(matched.remote.files) & set(matched.local.files)
-            proven = Manifest.of(file for file in both if good.get(file.path) == file.sha256)
+            here = set(matched.local.files)
+            proven = Manifest.of(
+                file
+                for file in matched.remote.files
+                if good.get(file.path) == file.sha256 and file.at_home in here
+            )
         safe = {file.path for file in proven.files}
         inventory, plan = self.of(Inventory), self.of(Plan)
         cells = inventory.cells if inventory else plan.cells if plan else None

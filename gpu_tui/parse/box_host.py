@@ -11,7 +11,8 @@ from gpu_tui.core.readings import Host
 def parse_host(text: bytes) -> Host | None:
     """The host from lines of `KEY value`; None without a clock.
 
-    Keys: `date` (epoch seconds and zone as +hhmm), `uptime`, `boot_id`, `hostname`.
+    Keys: `date` (epoch seconds and zone as +hhmm), `uptime`, `boot_id`, `hostname`, `machine` (the start time
+    of PID 1, in ticks since the boot, and its PID namespace as the kernel's link has it).
     """
     fields: dict[str, str] = {}
     for line in text.decode("utf-8", "replace").split("\n"):
@@ -27,7 +28,13 @@ def parse_host(text: bytes) -> Host | None:
         boot_id=boot_id if re.fullmatch(r"[0-9A-Fa-f-]{8,64}", boot_id, re.ASCII) else None,
         hostname=plain(fields.get("hostname", ""), 64) or None,
         utc_offset_seconds=_offset(zone),
+        machine=parse_machine(fields.get("machine", "")),
     )
+
+
+def parse_machine(text: str) -> str | None:
+    """`TICKS pid:[INODE]` as it is; None where one of the two could not be read."""
+    return text if re.fullmatch(r"[0-9]{1,20} pid:\[[0-9]{1,20}\]", text, re.ASCII) else None
 
 
 def parse_uptime(text: str) -> float | None:

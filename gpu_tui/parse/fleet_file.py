@@ -54,9 +54,10 @@ INSTANCE_KEYS = (
     "poll",
     "stall_after",
     "roots",
+    "same_box",
 )
 QUEUE_KEYS = ("file", "log", "memory", "status", "status_command", "commands")
-_OWN = ("name", "host")  # keys that cannot be a default
+_OWN = ("name", "host", "same_box")  # keys that cannot be a default
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", re.ASCII)
 _PRICE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([A-Z]{3})", re.ASCII)
 
@@ -81,9 +82,13 @@ def parse_fleet(text: str, path: Path, profiles: Mapping[str, Profile], home: Pa
         )
     instances = top.items("instances", read)
     nodes = top.values["instances"].value
+    by_name = {instance.name: instance for instance in instances}
     seen: dict[tuple[str, ...], int] = {}
     for instance, node in zip(instances, nodes if isinstance(nodes, tuple) else (), strict=True):
-        place = Fields(node, "an instance", INSTANCE_KEYS).place("name")
+        fields = Fields(node, "an instance", INSTANCE_KEYS)
+        place = fields.place("name")
+        if instance.same_box is not None:
+            _check_same_box(instance, by_name, fields.place("same_box"))
         for key, what, hint in _unique(instance):
             if key in seen:
                 raise place.error(f"two instances {what} (the first in line {seen[key]})", hint)
@@ -105,6 +110,27 @@ def _unique(instance: Instance) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if (local := instance.results.local) is not None:
         what = f'have the results.local "{local}"'
         yield ("local", local), what, "Give each a directory of its own, or leave it out."
+
+
+def _check_same_box(instance: Instance, named: Mapping[str, Instance], place: Node) -> None:
+    """`same_box` names another box of the file, and that one is no alias itself."""
+    word = instance.same_box or ""
+    other = named.get(word)
+    if other is None:
+        others = [name for name in named if name != instance.name]
+        hint = did_you_mean(word, others) or "Name another instance of this file."
+        raise place.error(f'"same_box": no instance is called "{word}"', hint)
+    if other is instance:
+        raise place.error(f'"same_box": "{word}" is this instance itself', "Name the other one.")
+    if other.here:
+        raise place.error(f'"same_box": "{word}" has no box', "Name an instance with a host.")
+    if other.same_box is not None:
+        hint = (
+            f'Keep the one at "{instance.name}" and take the one at "{word}" out.'
+            if other.same_box == instance.name
+            else f'Write "same_box: {other.same_box}" here, too.'
+        )
+        raise place.error(f'"same_box": "{word}" names "{other.same_box}" itself', hint)
 
 
 class _Layer:
@@ -197,6 +223,7 @@ class _Reader:
             scheduler=scheduler,
             scheduler_scope=scope,
             signs=all_signs(self.profiles) if unnamed else (),
+            same_box=fields.maybe_text("same_box"),
         )
 
     def _group(self, key: str, known: tuple[str, ...]) -> Fields | None:
@@ -245,7 +272,7 @@ class _Reader:
 
     def _here(self) -> SshAccess:
         """No box: what only a box can have must not be asked for; defaults for boxes do not concern it."""
-        for key in ("ssh", "roots", "logs", "mounts"):
+        for key in ("ssh", "roots", "logs", "mounts", "same_box"):
             if key in self.own:
                 raise self.own.place(key).error(
                     f'"{key}" is about a box, and this instance has no host',

@@ -15,6 +15,7 @@ from gpu_tui.core.findings import Finding
 from gpu_tui.core.fleet_now import FleetNow, Member
 from gpu_tui.core.fleet_rules import fleet_conditions
 from gpu_tui.core.rules import Condition
+from gpu_tui.core.sample import Freshness
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.book import Book
 from gpu_tui.state.views import FleetView, InstanceView
@@ -55,7 +56,7 @@ def fleet_view(
     views, outliving = _outlived(views, accounts)
     strangers = unlisted(accounts, (view.instance for view in views), now)
     platforms = {view.instance.platform: view.profile.title for view in views if view.profile}
-    members = tuple(_member(view) for view in views)
+    members = tuple(_member(view, now) for view in views)
     named = {view.name for view in views}
     orphans = tuple(end for end in ends if end.instance not in named)
     seen = FleetNow(now, members, accounts, strangers, platforms, thresholds, orphans)
@@ -130,12 +131,26 @@ def _worst_first(findings: tuple[Finding, ...] | list[Finding]) -> tuple[Finding
     return tuple(sorted(findings, key=loudness))
 
 
-def _member(view: InstanceView) -> Member:
+def _member(view: InstanceView, now: float) -> Member:
     return Member(
         instance=view.instance,
         queue=view.queue,
         roster=view.track(metrics.ROSTER).value,
         provider=view.provider,
         live=view.link.live,
+        box=_box(view, now),
         own_end=view.own_end,
     )
+
+
+def _box(view: InstanceView, now: float) -> tuple[str, ...] | None:
+    """The identity of the box behind this connection; None where a part of it is not known."""
+    link, track = view.link, view.track(metrics.HOST)
+    host, good = track.value, track.good
+    if host is None or good is None or good.taken_at < link.since:
+        return None
+    if track.freshness(now, live=link.live) is not Freshness.FRESH:
+        return None
+    if not (link.host_key and host.boot_id and host.machine):
+        return None
+    return link.host_key, host.boot_id, host.machine

@@ -1,7 +1,7 @@
 """The match and load rungs on a directory that is here already: what `gpu-tui verify` reports.
 
 The rules: every file of the manifest is here with its size and SHA-256, and nothing else is, but for the
-manifest, `PULL_VERIFIED.json` and `*.tmp`; every directory is a cell with its artifacts; every
+manifest, what a box said of its own results (`PULL_*.json.from-box`) and `*.tmp`; every directory is a cell with its artifacts; every
 checkpoint loads. Nothing to compare with is never a success.
 """
 
@@ -82,7 +82,12 @@ async def audit(
     manifest says what should be here, and not only what once came. `child` reads the files, else one of its own.
     """
     tree = await asyncio.to_thread(local_tree, root)
-    here = Manifest.of(file for file in tree.manifest.files if not _ignored(file.path, besides))
+    wanted = {file.path for file in manifest.files} if manifest else set()
+
+    def ignored(path: str) -> bool:
+        return path in besides or (beside(path) and path not in wanted)
+
+    here = Manifest.of(file for file in tree.manifest.files if not ignored(file.path))
     async with reader(sys.executable, Limits()) if child is None else nullcontext(child) as readers:
         verdicts = weighed(await load_with(readers, root, here), required)
         how = readers.how
@@ -94,7 +99,7 @@ async def audit(
     covered = cover(cells or (), required, here, found)
     missing = tuple(name for name, _ in covered.incomplete)
     unexpected = tuple(name for name, _ in covered.unnamed) if cells is not None else ()
-    odd = [path for path in tree.odd if not _ignored(path, besides)]
+    odd = [path for path in tree.odd if not ignored(path)]
     failures = _failures(odd, here, manifest, files, verdicts)
     failures += [
         f"cell {name} is not complete: no {' and no '.join(absent)}"
@@ -194,7 +199,3 @@ def _matched(row: AuditFile, file: FileEntry, wanted: dict[str, FileEntry] | Non
 def _only_skipped(verdict: FileVerdict) -> bool:
     """It would have to be loaded, but the reader is not installed."""
     return verdict.load == "skipped" and not proves(verdict)
-
-
-def _ignored(path: str, names: frozenset[str]) -> bool:
-    return path in names or beside(path)

@@ -83,6 +83,8 @@ class Diary:
                 await write("matched", digest=digest, **detail)
             case Loaded():
                 bad = [v.path for v in event.verdicts if v.load in ("failed", "refused")]
+                if (matched := gate.of(Matched)) and matched.kept:
+                    detail |= {"manifest_sha256": matched.kept}
                 await write("loaded", files=len(event.verdicts), bad=bad[:BAD_KEPT], **detail)
             case Overridden():
                 allowed = sorted(gate.allowed)

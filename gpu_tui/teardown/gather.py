@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
@@ -31,7 +31,7 @@ from gpu_tui.core.evidence import (
 )
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.gate import HERE
-from gpu_tui.core.manifest import Manifest
+from gpu_tui.core.manifest import Manifest, home_path
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Tier, Verb, placed
 from gpu_tui.core.proof import holds_weights, some, weighed
@@ -54,11 +54,11 @@ from gpu_tui.teardown.mounts import abroad, in_memory, local_without_ctime, name
 from gpu_tui.teardown.older import older
 from gpu_tui.teardown.outside import coverage
 from gpu_tui.teardown.pull import pull_files
-from gpu_tui.teardown.roster import read_cells, read_roster
+from gpu_tui.teardown.roster import joined, read_cells, read_roster
 from gpu_tui.teardown.touched import Sides, touched_since
 from gpu_tui.teardown.verifier import verifier
 from gpu_tui.teardown.verify import load_all
-from gpu_tui.teardown.whose import elsewhere, is_here, one_end, sharing
+from gpu_tui.teardown.whose import apart, elsewhere, is_here, one_end, same_machine, sharing
 from gpu_tui.transport.base import Connection
 
 Share = Callable[[Transfer], None]  # told of progress
@@ -185,14 +185,15 @@ class Gather:
             odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
             raise BoxError(f"cannot be compared: {odd[0]}")
         required = required_of(self.instance.results)
-        await asyncio.to_thread(
+        kept = await asyncio.to_thread(
             keep, self.local, tree.manifest, self.name, self.clock.now(), required, self._named
         )
         tops = await asyncio.to_thread(directories, self.local)
         self._compared = there, here
         stamped = await asyncio.to_thread(stamps_of, there, here)
         memory = await asyncio.to_thread(in_memory, self.local)
-        return Matched(remote, tree.manifest, stamped, tuple(sorted(tops)), listing.left, memory)
+        here_now = tuple(sorted(tops))
+        return Matched(remote, tree.manifest, stamped, here_now, listing.left, memory, kept)
 
     async def loaded(
         self, manifest: Manifest, allowed: frozenset[str] = frozenset(), *, on_box: bool = False
@@ -203,12 +204,15 @@ class Gather:
         torch for what nothing here can read.
         """
         meter = self._meter(manifest.total_bytes)
-        sizes = {file.path: file.bytes for file in manifest.files}
+        here = manifest.at_home
+        sizes = {file.path: file.bytes for file in here.files}
 
         def judged(verdict: FileVerdict) -> None:
             meter(sizes.get(verdict.path, 0), verdict.path)
 
-        loads = await load_all(self.local, manifest, step=judged, allow=allowed)
+        loads = await load_all(self.local, here, step=judged, allow=allowed)
+        there = {home_path(path): path for path in manifest.renamed}
+        loads = tuple(replace(one, path=there.get(one.path, one.path)) for one in loads)
         verdicts = weighed(loads, required_of(self.instance.results))
         if on_box:
             verdicts = await self._loaded_there(manifest, verdicts)
@@ -399,8 +403,21 @@ class Gather:
         return () if isinstance(self.provider, WorksElsewhere) else seen.logins
 
     async def _cells(self, roster: Roster | None) -> Cells | None:
-        """The cells as the box has them now. What the screen showed of a queue is no evidence."""
-        return await read_cells(self.link(), self.instance, roster) if roster else None
+        """The cells as the box has them now, those of its other entries with them. What the screen showed of
+        a queue is no evidence.
+        """
+        found: list[Cells] = []
+        for one in (self.instance, *self._aliases()):
+            if one.name != self.name:
+                if apart(self.instance, one) or not one.names_cells:
+                    continue
+                roster = await read_roster(self.link(), one)
+            elif not one.names_cells:
+                continue
+            if roster is None:
+                return None
+            found.append(await read_cells(self.link(), one, roster))
+        return joined(found)
 
     def _tiers(self, verb: Verb, *, console: bool = False) -> tuple[Tier, ...]:
         """The disks that `verb` is about. Where nobody says of which variant the box is, and no API does either,
@@ -435,11 +452,14 @@ class Gather:
         if isinstance(self.provider, WorksElsewhere):
             return None
         if self._verb is not None and not self._verb.park:
-            if others := self._other_names():
+            if others := await self._other_names():
                 return (
                     f"it is also {some(others)} in the fleet file, whose results would go with it: "
-                    "pull those, take that entry out, then open this again"
+                    f"{self.name} and {others[0]} are one box. Correct the host of the wrong one, or write "
+                    f"same_box: {self.name} at {others[0]} (gpu-tui help fleet), then open this again"
                 )
+            if why := next(filter(None, (apart(self.instance, o) for o in self._aliases())), None):
+                return why
             if await asyncio.to_thread(is_here, boot_id):
                 return (
                     "the box and this machine are one (the same boot id), and what is pulled here may go "
@@ -448,12 +468,19 @@ class Gather:
         by_id = self.provider.reads and not inside
         return await elsewhere(self.link(), self.instance, state, by_id=by_id)
 
-    def _other_names(self) -> tuple[str, ...]:
-        """What else the fleet file calls this box: as it is written there, and as it is reached now."""
-        fleet = tuple(self.fleet())
-        reached = (one.name for one in fleet if one_end(self.link(), self.connection(one.name)))
-        names = (*sharing(self.instance, fleet), *reached)
-        return tuple(dict.fromkeys(name for name in names if name != self.name))
+    async def _other_names(self) -> tuple[str, ...]:
+        """Other entries that are this box and are not declared so: as the file says, and as they are reached now."""
+        said = {one.name for one in (self.instance, *self._aliases())}
+        rest = [(one, self.connection(one.name)) for one in self.fleet() if one.name not in said]
+        reached = (one.name for one, end in rest if one_end(self.link(), end))
+        shared = sharing(self.instance, (one for one, _ in rest))
+        same = await same_machine(self.link(), self.instance, rest)
+        return tuple(dict.fromkeys((*shared, *reached, *same)))
+
+    def _aliases(self) -> list[Instance]:
+        """The other entries of which the fleet file says that they are this box."""
+        mine = self.instance
+        return [one for one in self.fleet() if one.name != self.name and one.said_to_be(mine)]
 
     def _meter(self, total: int) -> Meter:
         return Meter(total, self.clock.boot, self.share)

@@ -8,13 +8,18 @@ from dataclasses import dataclass, field
 
 from gpu_tui.core.manifest import FileEntry, Manifest, compare
 from gpu_tui.core.number import whole
-from gpu_tui.core.proof import beside
+from gpu_tui.core.proof import UNDER_WAY
 from gpu_tui.core.transfer import Count
 from gpu_tui.teardown.box import read_text
 from gpu_tui.teardown.hash_file import HashFile, Known
 from gpu_tui.teardown.hashing import Stamps, hash_files, stamps
 from gpu_tui.teardown.listing import Listing
-from gpu_tui.teardown.manifest_file import OWN_NAME, ManifestUnreadable, parse_manifest
+from gpu_tui.teardown.manifest_file import (
+    MARKER_NAME,
+    OWN_NAME,
+    ManifestUnreadable,
+    parse_manifest,
+)
 from gpu_tui.transport.base import Connection
 
 Refused = tuple[tuple[str, str], ...]
@@ -112,7 +117,10 @@ async def own_claim(connection: Connection, listing: Listing, manifest: Manifest
         claim = parse_manifest(text, OWN_NAME).manifest
     except ManifestUnreadable as error:
         return ((OWN_NAME, str(error)),)
-    there = Manifest(tuple(f for f in manifest.files if not beside(f.path)))
+    notes = (OWN_NAME, MARKER_NAME)
+    there = Manifest(
+        tuple(f for f in manifest.files if f.path not in notes and not f.path.endswith(UNDER_WAY))
+    )
     report = compare(claim, there)
     listed = set(listing.paths)  # what is there and has no hash was refused already
     sizes = {file.path: file.bytes for file in claim.files}

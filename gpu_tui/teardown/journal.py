@@ -208,10 +208,10 @@ def _when(text: str) -> float | None:
         return None
 
 
-def read_journal(path: Path) -> Reading:
-    """The journal in this file; an empty reading where there is none."""
+def read_journal(path: Path, *, own: bool = False) -> Reading:
+    """The journal in this file; an empty reading where there is none. `own` as of `read_file`."""
     try:
-        return parse(read_file(path))
+        return parse(read_file(path, own=own))
     except (FileNotFoundError, NotADirectoryError):
         return Reading()
 

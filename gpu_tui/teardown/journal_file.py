@@ -90,12 +90,17 @@ def _forget(fd: int, size: int) -> None:
         os.ftruncate(fd, size)
 
 
-def read_file(path: Path) -> bytes:
-    """All that is in it. FileNotFoundError where there is none; what is no file is never waited for."""
+def read_file(path: Path, *, own: bool = False) -> bytes:
+    """All that is in it. FileNotFoundError where there is none; what is no file is never waited for.
+
+    `own`: PermissionError where another user could have written it.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise _refused("is no regular file", path)
+        if own:
+            _check(os.fstat(fd), path)
         return read_all(fd)
     finally:
         os.close(fd)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpu_tui.core.evidence import NotPulled
+from gpu_tui.core.manifest import home_path
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP
 from gpu_tui.teardown.local import OWN
 from gpu_tui.transport.base import Connection, RemoteEntry, RemoteFileError
@@ -70,7 +71,7 @@ async def list_remote(connection: Connection, root: str) -> Listing:
 
 def _directories(entries: Iterable[RemoteEntry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those that stand at the top, and those that hold nothing."""
-    names = {entry: entry.path.decode("utf-8", "surrogateescape") for entry in entries}
+    names = {entry: _text(entry) for entry in entries}
     dirs = sorted(name for entry, name in names.items() if entry.kind == "dir")
     holding = {name.rpartition("/")[0] for name in names.values()}
     top = tuple(name for name in dirs if "/" not in name)
@@ -78,7 +79,7 @@ def _directories(entries: Iterable[RemoteEntry]) -> tuple[tuple[str, ...], tuple
 
 
 def _judged(
-    entries: Iterable[RemoteEntry],
+    entries: Sequence[RemoteEntry],
 ) -> tuple[list[tuple[str, int]], list[str], list[tuple[str, str]]]:
     """The regular files, the links and what is refused."""
     found = sorted((entry for entry in entries if entry.kind != "dir"), key=lambda e: e.path)
@@ -86,9 +87,12 @@ def _judged(
     links: list[str] = []
     refused: list[tuple[str, str]] = []
     folded: set[str] = set()
+    tops = {_folded(_text(e)) for e in entries if e.kind == "dir" and b"/" not in e.path}
     for entry in found:
-        path = entry.path.decode("utf-8", "surrogateescape")
+        path = _text(entry)
         why = _problem(entry, path, folded)
+        if not why and home_path(path) != path and _folded(home_path(path)) in tops:
+            why = f"it comes home as {home_path(path)}, and that is a directory there"
         folded.add(_folded(path))
         if why:
             refused.append((path, why))
@@ -110,7 +114,7 @@ def path_problem(path: str) -> str | None:
         return "the path leaves its directory"
     if not path.isprintable() or "\\" in path:
         return "the name has control characters"
-    if OWN in parts:
+    if OWN in path.casefold().split("/"):
         return f"{OWN} is reserved"
     if len(data) > PATH_BYTES or any(len(part.encode()) > COMPONENT_BYTES for part in parts):
         return "the name is too long"
@@ -123,6 +127,10 @@ def _problem(entry: RemoteEntry, path: str, folded: set[str]) -> str | None:
     if _folded(path) in folded:
         return "another name differs only in case or in how it is composed"
     return path_problem(path)
+
+
+def _text(entry: RemoteEntry) -> str:
+    return entry.path.decode("utf-8", "surrogateescape")
 
 
 def _folded(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -20,8 +21,9 @@ from gpu_tui.teardown.local import OWN
 
 SCHEMA = "remote-gpu-trainer/PULL/v1"
 OWN_NAME = "PULL_MANIFEST.json"  # at the root of the results
+MARKER_NAME = "PULL_VERIFIED.json"  # by which another tool says that it was verified
 KEPT = f"{OWN}/manifest.json"  # written by the last pull here
-NAMES = (OWN_NAME, KEPT)  # where one is looked for
+NAMES = (KEPT, OWN_NAME)  # where one is looked for: the other may have come from a box
 FILE_CAP = 256 << 20
 
 
@@ -77,15 +79,22 @@ def keep(
     now: float,
     required: Required,
     cells: Sequence[str] | None = None,
-) -> None:
+) -> str:
     """Write what was matched beside the results, for `gpu-tui verify` later, and which cells the box was to
-    have. It unlocks nothing.
+    have. It unlocks nothing. Returns the SHA-256 of the file. One that says the same already stays as it is.
     """
     target = local / KEPT
     scratch = target.with_suffix(".new")
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(manifest_json(manifest, run_id, now, required, cells), file, indent=1)
+    body = manifest_json(manifest, run_id, now, required, cells)
+    with suppress(OSError, ValueError, RecursionError, TypeError):
+        text = target.read_bytes()
+        if {**json.loads(text), "created_at_utc": None} == {**body, "created_at_utc": None}:
+            return hashlib.sha256(text).hexdigest()
+    text = json.dumps(body, indent=1).encode()
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(text)
     os.replace(scratch, target)
+    return hashlib.sha256(text).hexdigest()
 
 
 def read_manifest(path: Path) -> ManifestFile:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gpu_tui.core.manifest import FileEntry
+from gpu_tui.core.manifest import FileEntry, home_path
 from gpu_tui.openssl import large_sha256
 from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.local import OWN, hash_file
@@ -68,13 +68,12 @@ class Shelf:
         """The file is home already, under its own name and with the right bytes: on the disk from now on,
         whoever put it there.
         """
-        path = self.local.joinpath(*file.path.split("/"))
-        try:
-            if path.lstat().st_size != file.bytes:
-                return False
-            if hash_file(path) != (file.bytes, file.sha256):
-                return False
-        except OSError:
+        if home_path(file.path) != file.path and _is_whole(self.local / file.path, file):
+            # gpu-tui 0.1.0 brought it home under its own name, where it reads as a proof of this machine.
+            with self._directory(()) as held:
+                self._move_aside(file.path, file.path, held)
+        path = self.local.joinpath(*home_path(file.path).split("/"))
+        if not _is_whole(path, file):
             return False
         for place in (path, path.parent):
             with suppress(OSError):  # a file system that cannot promise it
@@ -216,7 +215,7 @@ class Part:
             if right:
                 os.ftruncate(self._fd, self.have)
                 os.fsync(self._fd)
-                self._shelf.name(self.file.path, self._path)
+                self._shelf.name(home_path(self.file.path), self._path)
             else:
                 self._path.unlink(missing_ok=True)
         finally:
@@ -250,6 +249,14 @@ def _write_out(fd: int, start: int, end: int) -> None:
     if sys.platform == "linux":
         with suppress(OSError):
             os.posix_fadvise(fd, start, end - start, os.POSIX_FADV_DONTNEED)
+
+
+def _is_whole(path: Path, file: FileEntry) -> bool:
+    """A regular file with these bytes."""
+    try:
+        return path.lstat().st_size == file.bytes and hash_file(path) == (file.bytes, file.sha256)
+    except OSError:
+        return False
 
 
 def _sync(place: Path) -> None:

@@ -79,6 +79,26 @@ def cells_of(roster: Roster, history: QueueHistory) -> Cells:
     )
 
 
+def joined(several: Sequence[Cells]) -> Cells | None:
+    """The cells of all queues of one box. A name that several have ended well only where all of them say so."""
+    if not several:
+        return None
+    states: dict[str, str] = {}
+    starts: dict[str, float] = {}
+    for cells in several:
+        states |= {name: state for name, state in cells.unfinished if name not in states}
+        starts |= {name: max(at, starts.get(name, at)) for name, at in cells.began}
+    finished = dict.fromkeys(name for cells in several for name in cells.finished)
+    return replace(
+        several[0],
+        finished=tuple(name for name in finished if name not in states),
+        unfinished=tuple(states.items()),
+        doubtful=tuple(dict.fromkeys(doubt for cells in several for doubt in cells.doubtful)),
+        closed=all(cells.closed for cells in several),
+        began=tuple(starts.items()),
+    )
+
+
 def began(
     roster: Roster, history: QueueHistory, zone: float | None
 ) -> tuple[tuple[str, float], ...]:

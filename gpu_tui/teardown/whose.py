@@ -13,17 +13,20 @@ import re
 import secrets
 import shlex
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.plain import plain
-from gpu_tui.transport.base import Connection, login_of, peer_of
+from gpu_tui.core.required import required_of
+from gpu_tui.parse.box_host import parse_machine
+from gpu_tui.transport.base import Connection, LinkError, login_of, peer_of
 
 LIMIT = 15.0  # seconds
 NAME_LIMIT = 3.0
+SAME_LIMIT = 10.0
 MOST = 64  # addresses of one box that are looked at
 # The variables in which a platform tells a box its own id, of the first process: a login may lack them.
 # https://docs.runpod.io/pods/templates/environment-variables, https://docs.vast.ai/instances/docker-environment
@@ -36,6 +39,7 @@ _ID = re.compile(r"(?:C\.)?([A-Za-z0-9_-]{1,64})")  # vast.ai's label is C.<id>
 
 Ip = IPv4Address | IPv6Address
 Place = tuple[Ip, int]
+Ends = Sequence[tuple[Instance, Connection | None]]  # other entries, and what leads to them now
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,56 @@ def one_end(one: Connection, other: Connection | None) -> bool:
         if each is not None
     ]
     return len(ends) == 2 and ends[0] == ends[1] and None not in ends[0]
+
+
+async def same_machine(one: Connection, entry: Instance, others: Ends) -> tuple[str, ...]:
+    """The names of the other entries that reach this very box now: the same host key, boot, first process and
+    PID namespace. Where one of them cannot be read nothing is claimed.
+
+    Containers of one image on one host have the first two in common, and are not one box.
+    """
+    near = [
+        (other, end) for other, end in others if end is not None and end.host_key == one.host_key
+    ]
+    if not near or not one.host_key:
+        return ()
+    mine = await _machine(one, entry)
+
+    async def alike(other: Instance, end: Connection) -> bool:
+        try:
+            return mine is not None and await _machine(end, other) == mine
+        except (LinkError, TimeoutError):
+            return False  # it does not answer, and so it says nothing
+
+    found = await asyncio.gather(*(alike(other, end) for other, end in near))
+    return tuple(other.name for (other, _), same in zip(near, found, strict=True) if same)
+
+
+async def _machine(connection: Connection, instance: Instance) -> tuple[str, str] | None:
+    """Boot id, and the start of PID 1 with its namespace; None where the box does not say one of them."""
+    mark = secrets.token_hex(8)
+    program = _MACHINE.format(mark=mark, proc=shlex.quote(instance.roots.proc))
+    done = await connection.run(program, limit=SAME_LIMIT, stdout_cap=65_536)
+    _, _, after = done.stdout.decode("ascii", "replace").partition(f"{mark}\n")
+    boot_id, machine, *_ = (*after.split("\n"), "", "")
+    known = re.fullmatch(r"[0-9A-Fa-f-]{8,64}", boot_id)
+    first = parse_machine(machine)
+    return (boot_id, first) if known and first else None
+
+
+def apart(instance: Instance, other: Instance) -> str | None:
+    """Why a ladder of one entry does not bring home what the other has on the same box, or None."""
+    name, paths = other.name, (other.results.remote, other.queue.file, other.queue.log)
+    if any(path and path.startswith("~") for path in paths):
+        return f"{name} is the same box, and ~ may be another home there: write its paths from / on"
+    if other.results.remote != instance.results.remote:
+        return (
+            f"{name} is the same box and keeps its results in {plain(str(paths[0]), 100)}: name one "
+            "results.remote that holds both, or pull those and take that entry out"
+        )
+    if required_of(other.results) != required_of(instance.results):
+        return f"{name} is the same box, and its cells leave other files: name one results.artifacts for both"
+    return None
 
 
 def is_here(boot_id: str | None) -> bool:
@@ -214,4 +268,12 @@ done
 for a in $(hostname -I 2>/dev/null || awk '/32 host/ {{print f}} {{f=$2}}' /proc/net/fib_trie 2>/dev/null); do
   printf '{mark} ip %s\\n' "$a"
 done
+"""
+
+_MACHINE = """
+proc={proc}
+printf '%s\\n' {mark}
+cat "$proc/sys/kernel/random/boot_id" || echo
+s=; read -r s <"$proc/1/stat"; set -- ${{s##*") "}}
+printf '%s %s\\n' "${{20}}" "$(readlink "$proc/self/ns/pid")"
 """

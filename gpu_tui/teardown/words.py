@@ -24,6 +24,7 @@ from gpu_tui.core.evidence import (
 from gpu_tui.core.facts import span
 from gpu_tui.core.gate import MAX_LOOK_AGE_SECONDS, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
+from gpu_tui.core.manifest import Manifest, home_path
 from gpu_tui.core.plain import plain
 from gpu_tui.core.proof import proves, some
 from gpu_tui.core.transfer import Transfer
@@ -182,7 +183,7 @@ def _lines(gate: Gate, rung: Rung, acted: Acted, kept: Kept) -> tuple[str, ...]:
         case Rung.PULL:
             return _pulled(gate.of(Pulled))
         case Rung.MATCH:
-            return _match(gate)
+            return _match(gate, kept)
         case Rung.LOAD:
             return _load(gate, kept)
         case Rung.CONFIRM:
@@ -261,7 +262,7 @@ def _pulled(pulled: Pulled | None) -> tuple[str, ...]:
     return (here, *_first(moved))
 
 
-def _match(gate: Gate) -> tuple[str, ...]:
+def _match(gate: Gate, kept: Kept) -> tuple[str, ...]:
     matched, inventory = gate.of(Matched), gate.of(Inventory)
     if matched is None:
         return ()
@@ -275,7 +276,15 @@ def _match(gate: Gate) -> tuple[str, ...]:
         files = " and ".join(cells.required.files)
         number = len(cells.names)
         lines.append(f"the cell has {files}" if number == 1 else f"all {number} cells have {files}")
-    return tuple(lines)
+    return (*lines, *_first(kept.of(_notes, matched.remote)))
+
+
+def _notes(remote: Manifest) -> tuple[str, ...]:
+    """Proofs that the box wrote of itself, and where they are."""
+    return tuple(
+        f"the box's own {plain(path)} is here as {plain(home_path(path))}: it proves nothing"
+        for path in remote.renamed
+    )
 
 
 def _load(gate: Gate, kept: Kept) -> tuple[str, ...]:

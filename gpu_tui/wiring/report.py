@@ -1,9 +1,10 @@
-"""What this machine keeps of each instance's results: the pull marker, and the teardown journal."""
+"""What this machine keeps of each instance's results: its journal, and the manifest of the last pull.
+
+A file among the results is no proof: the box may have written it.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,12 +17,10 @@ from gpu_tui.parse.host import HostAddress, parse_host
 from gpu_tui.state.report import Proof
 from gpu_tui.state.views import FleetView
 from gpu_tui.teardown.journal import FILE_NAME, Record, read_journal
+from gpu_tui.teardown.local import hash_file
+from gpu_tui.teardown.manifest_file import KEPT, MARKER_NAME
 from gpu_tui.wiring.secret import secrets_held
 
-MARKER = "PULL_VERIFIED.json"
-MANIFEST = "PULL_MANIFEST.json"
-MARKER_SCHEMA = "remote-gpu-trainer/PULL-VERIFIED/v1"
-MARKER_CAP = 65_536
 ACTED = frozenset(
     {"intent", "call", "answer", "read-back", "confirmed-gone", "still-there", "unknown", "stated"}
 )
@@ -49,9 +48,16 @@ def hops_of(instance: Instance) -> tuple[HostAddress, ...]:
 def proofs_of(fleet: Fleet, *, state: Path | None = None) -> Mapping[str, Proof]:
     """The proof of each instance, from files of this machine alone."""
     directory = state or settings.state_dir(os.environ)
-    records = read_journal(directory / "journal" / FILE_NAME).records
+    try:
+        found = read_journal(directory / "journal" / FILE_NAME, own=True)
+        damage = found.damage
+    except OSError as error:
+        damage = error.strerror or type(error).__name__
+    if damage:
+        nothing = Proof(doubt=f"the teardown journal proves nothing: {damage}")
+        return {instance.name: nothing for instance in fleet.instances}
     return {
-        instance.name: _proof(instance, [r for r in records if r.instance == instance.name])
+        instance.name: _proof(instance, [r for r in found.records if r.instance == instance.name])
         for instance in fleet.instances
     }
 
@@ -63,52 +69,38 @@ def _proof(instance: Instance, records: list[Record]) -> Proof:
     )
     last = f"{told.event} at {told.at}" if told else None
     loaded = next((r for r in reversed(records) if r.event == "loaded"), None)
-    marked = _marker(Path(instance.results.local)) if instance.results.local else None
-    if loaded is not None:
-        bad = loaded.detail.get("bad")
-        files = loaded.detail.get("files")
-        count = files if isinstance(files, int) else None
-        if bad or loaded.detail.get("refused"):
-            return Proof(doubt=f"the last pull did not pass, at {loaded.at}", last=last)
-        gone = None if _holds_files(instance) else "nothing lies in that directory now"
-        mine = Proof(_epoch(loaded.at), "gpu-tui's own pull and load", count, gone, last)
-        if marked is None or (mine.verified_at or 0.0) >= (marked.verified_at or 0.0):
-            return mine
-    if marked is not None:
-        return Proof(marked.verified_at, marked.by, marked.files, marked.doubt, last)
-    return Proof(last=last)
+    local = Path(instance.results.local) if instance.results.local else None
+    if loaded is None:
+        marked = local is not None and os.path.lexists(local / MARKER_NAME)
+        doubt = (
+            f"this machine's journal has no load that {MARKER_NAME} is about" if marked else None
+        )
+        return Proof(doubt=doubt, last=last)
+    bad, files = loaded.detail.get("bad"), loaded.detail.get("files")
+    if bad or loaded.detail.get("refused"):
+        return Proof(doubt=f"the last pull did not pass, at {loaded.at}", last=last)
+    gone = None if _holds_files(local) else "nothing lies in that directory now"
+    wanted = loaded.detail.get("manifest_sha256")  # gpu-tui 0.1.0 wrote none
+    if wanted is not None and gone is None and wanted != _kept(local):
+        return Proof(doubt=f"that directory is not as it was loaded at {loaded.at}", last=last)
+    count = files if isinstance(files, int) else None
+    return Proof(_epoch(loaded.at), "gpu-tui's own pull and load", count, gone, last)
 
 
-def _holds_files(instance: Instance) -> bool:
+def _holds_files(local: Path | None) -> bool:
     """Whether anything is where this instance's results come home to."""
-    local = instance.results.local
     try:
-        return local is not None and any(Path(local).iterdir())
+        return local is not None and any(local.iterdir())
     except OSError:
         return False
 
 
-def _marker(local: Path) -> Proof | None:
-    """The marker that a verified pull leaves; one that belongs to another manifest proves nothing."""
+def _kept(local: Path | None) -> str | None:
+    """SHA-256 of the manifest of the last pull there; None where there is none."""
     try:
-        with (local / MARKER).open("rb") as file:
-            said = json.loads(file.read(MARKER_CAP))
-        if said["schema"] != MARKER_SCHEMA:
-            return Proof(doubt=f"{MARKER} is of another schema")
-        at, files = _epoch(said["verified_at_utc"]), said["files"]
-        wanted = said["manifest_sha256"]
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return Proof(doubt=f"{MARKER} cannot be read")
-    try:
-        with (local / MANIFEST).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        return None if local is None else hash_file(local / KEPT)[1]
     except OSError:
-        return Proof(doubt=f"{MARKER} is there, its {MANIFEST} is not")
-    if found != wanted:
-        return Proof(doubt=f"{MARKER} was written for another {MANIFEST}")
-    return Proof(at, MARKER, files if isinstance(files, int) else None)
+        return None
 
 
 def _epoch(text: str) -> float:

@@ -210,24 +210,22 @@ def proof(tmp_path: Path) -> Proof:
     return proofs_of(fleet, state=tmp_path)["a"]
 
 
-def test_a_marker_counts_for_its_own_manifest_only(tmp_path: Path) -> None:
+def test_a_marker_proves_nothing_that_the_journal_does_not(tmp_path: Path) -> None:
     local = tmp_path / "results"
     assert proof(tmp_path) == Proof()
     marker(local)
     found = proof(tmp_path)
-    assert (found.verified_at, found.files, found.doubt) == (1_772_618_400.0, 6, None)
-    for changes in (
-        {"manifest_sha256": "0" * 64},
-        {"schema": "another"},
-        {"verified_at_utc": "2026-03-04T10:00:00"},
-        {"verified_at_utc": 5},
-    ):
-        marker(local, **changes)
-        found = proof(tmp_path)
-        assert found.verified_at is None
-        assert found.doubt
-    (local / "PULL_VERIFIED.json").write_bytes(b"[" * 100_000)
-    assert proof(tmp_path).doubt == "PULL_VERIFIED.json cannot be read"
+    assert found.verified_at is None
+    assert found.doubt == "this machine's journal has no load that PULL_VERIFIED.json is about"
+    (tmp_path / "journal").mkdir()
+    journal = Journal(tmp_path / "journal", ManualClock(NOW), "me@here")
+    journal.write("a", "matched", digest="0" * 64)
+    assert proof(tmp_path).verified_at is None
+    journal.write("a", "loaded", files=3, bad=[])
+    marker(local, verified_at_utc="2999-01-01T00:00:00Z")
+    assert (proof(tmp_path).verified_at, proof(tmp_path).files) == (int(NOW), 3)
+    journal.write("a", "loaded", files=3, bad=[], refused="no checkpoint is among the results")
+    assert proof(tmp_path).verified_at is None
 
 
 def test_the_journal_counts_as_far_as_it_passed(tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ class ShellBox:
         self.file("proc/vmstat", "nr_free_pages 5\noom_kill 4\n")
         self.file("proc/mounts", "/dev/vda / ext4 rw 0 0\n")
         self.file("proc/sys/kernel/random/boot_id", "77427627-700c-463f-a4d1-862d6a5f0ee9\n")
-        self.process(1, 0, "bash", ["bash", "/init/boot.sh"], 0)
+        self.process(1, 0, "bash", ["bash", "/init/boot.sh"], 17)
+        (self.proc / "self/ns").mkdir(parents=True)
+        (self.proc / "self/ns/pid").symlink_to("pid:[4026532178]")
         self.process(2, 0, "kthreadd", [], 0)
         self.process(30, 2, "kworker/0:0", [], 0)
         self.process(

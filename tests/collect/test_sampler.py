@@ -110,6 +110,7 @@ async def test_every_metric_of_a_box(files: ShellBox, shell: str):
     assert host.uptime_seconds == 5000.25
     assert host.boot_id == "77427627-700c-463f-a4d1-862d6a5f0ee9"
     assert host.hostname
+    assert host.machine == "17 pid:[4026532178]"
 
     rows = {row.pid: row for row in value(got["processes"])}
     assert set(rows) == {1, 2, 4127}  # not the kernel's own threads

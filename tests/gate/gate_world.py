@@ -35,7 +35,7 @@ from gpu_tui.core.evidence import (
 )
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
-from gpu_tui.core.manifest import FileEntry, Manifest
+from gpu_tui.core.manifest import FileEntry, Manifest, home_path
 from gpu_tui.core.profile import Tier, Verb
 from gpu_tui.core.seen import second_phrase
 from gpu_tui.core.waiver import Waiver
@@ -192,7 +192,7 @@ class World:
         )
 
     def verdict(self, path: str, digest: str) -> FileVerdict:
-        text, weights = self.local.get(path, "bad"), path.endswith(".pth")
+        text, weights = self.local.get(home_path(path), "bad"), path.endswith(".pth")
         kind, _, rest = text.partition(" ")
         needs: tuple[str, ...] = ()
         if path.endswith(".log"):
@@ -282,8 +282,8 @@ class World:
                 return self.apply(self.inventory())
             case State.PULLING:
                 for path, text in self.box.items():
-                    if self.local.get(path) != text:
-                        self.put("here", path, text)
+                    if self.local.get(home_path(path)) != text:
+                        self.put("here", home_path(path), text)
                 return self.apply(Pulled(len(self.box), 1))
             case State.MATCHING:
                 return self.apply(self.matched())

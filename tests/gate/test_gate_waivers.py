@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from gate_faults import EXCEPTIONS, confirm, excepted_way
 from gate_oracle import wrongs
-from gate_world import CELLS, PARK, World
+from gate_world import CELLS, CONTENT, PARK, World
 
 from gpu_tui.core.evidence import Acknowledged, Cells
 from gpu_tui.core.gate import Gate, State
@@ -260,14 +260,31 @@ def test_what_stands_only_here_is_named_too() -> None:
 
 def test_notes_and_files_under_way_that_stand_only_here_are_no_results() -> None:
     world = World()
-    for path in ("PULL_VERIFIED.json", "PULL_MANIFEST.json", "base/y.tmp"):
+    for path in ("PULL_VERIFIED.json.from-box", "PULL_MANIFEST.json.from-box", "base/y.tmp"):
         world.local[path] = "ok"
     assert world.arm() is State.READY
     confirm(world)
     assert world.press() is not None
-    world = World(local={"base/PULL_VERIFIED.json": "ok"})
-    assert world.climb(State.BLOCKED) is State.BLOCKED
-    assert "not on the box: base/PULL_VERIFIED.json" in (world.gate.because or "")
+    for path in ("base/PULL_VERIFIED.json", "PULL_VERIFIED.json", "PULL_MANIFEST.json"):
+        world = World(local={path: "ok"})
+        assert world.climb(State.BLOCKED) is State.BLOCKED
+        assert f"not on the box: {path}" in (world.gate.because or "")
+
+
+def test_a_proof_of_the_box_is_compared_under_the_name_it_has_here() -> None:
+    for path, text in (
+        (None, ""),
+        ("PULL_VERIFIED.json.from-box", "changed"),
+        ("PULL_VERIFIED.json", "ok"),
+    ):
+        world = World()
+        world.box["PULL_VERIFIED.json"] = "ok"
+        assert world.arm() is State.READY
+        assert set(world.local) == {*CONTENT, "PULL_VERIFIED.json.from-box"}
+        confirm(world)
+        if path is not None:
+            world.local[path] = text
+        assert (world.press() is not None) is (path is None)
 
 
 def test_a_file_at_the_top_is_no_directory() -> None:

@@ -26,6 +26,24 @@ def test_a_host():
 
 
 @pytest.mark.parametrize(
+    ("line", "machine"),
+    [
+        ("machine 144935 pid:[4026532178]", "144935 pid:[4026532178]"),
+        ("machine  pid:[4026532178]", None),  # PID 1 is hidden
+        ("machine 144935 ", None),  # no readlink, or no such link
+        ("machine 144935 mnt:[4026532178]", None),
+        ("machine 144935 pid:[4026532178] x", None),
+        ("machine \u0661 pid:[1]", None),
+        ("", None),
+    ],
+)
+def test_what_tells_the_containers_of_one_boot_apart(line: str, machine: str | None):
+    host = parse_host(TEXT + line.encode() + b"\n")
+    assert host is not None
+    assert host.machine == machine
+
+
+@pytest.mark.parametrize(
     ("zone", "seconds"), [("-0330", -12600), ("+0000", 0), ("UTC", 0), ("", 0)]
 )
 def test_zones(zone: str, seconds: int):

@@ -331,3 +331,54 @@ def test_signs_are_looked_for_where_no_platform_is_named(write: Write) -> None:
     assert named.signs == login.signs == chosen.signs == ()
     assert fleet_of_hosts(["a"], None, load_profiles()).instances[0].signs == bare.signs
     assert fleet_of_hosts(["a"], "runpod", load_profiles()).instances[0].signs == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "place"),
+    [
+        (
+            "[{name: a, host: a, same_box: bb}, {name: b, host: b}]",
+            '"same_box": no instance is called "bb"',
+            (1, 42),
+        ),
+        (
+            "[{name: a, host: a}, {name: b, host: b, same_box: b}]",
+            '"same_box": "b" is this instance itself',
+            (1, 62),
+        ),
+        (
+            "[{name: a, host: a}, {name: b, host: b, same_box: a}, {name: c, host: c, same_box: b}]",
+            '"same_box": "b" names "a" itself',
+            (1, 95),
+        ),
+        (
+            "[{name: a, host: a, same_box: b}, {name: b, host: b, same_box: a}]",
+            '"same_box": "b" names "a" itself',
+            (1, 42),
+        ),
+        (
+            "[{name: a, host: a, same_box: k}, {name: k, scheduler: {kind: kubernetes, kubectl: local}}]",
+            '"same_box": "k" has no box',
+            (1, 42),
+        ),
+    ],
+)
+def test_one_box_under_two_names_is_said_at_one_of_them(
+    write: Write, rows: str, text: str, place: tuple[int, int]
+) -> None:
+    error = refused(write(f"instances: {rows}\n"))
+    assert error.text == text
+    assert (error.line, error.column) == place
+    assert error.next
+
+
+def test_several_names_of_one_box(write: Write) -> None:
+    rows = "[{name: a, host: a}, {name: b, host: b, same_box: a}, {name: c, host: c, same_box: a}, {name: d, host: d}]"
+    a, b, c, d = fleet(write(f"instances: {rows}\n")).instances
+    assert (a.same_box, b.same_box) == (None, "a")
+    assert all(one.said_to_be(other) for one in (a, b, c) for other in (a, b, c))
+    assert not any(d.said_to_be(one) or one.said_to_be(d) for one in (a, b, c))
+    assert (
+        "unknown key"
+        in refused(write("defaults: {same_box: a}\ninstances: [{name: a, host: a}]\n")).text
+    )

@@ -83,7 +83,7 @@ def test_a_manifest_in_the_directory_is_found(
 ) -> None:
     text = (results.parent / "manifest.json").read_text()
     (results / "PULL_MANIFEST.json").write_text(text)
-    (results / "PULL_VERIFIED.json").write_text("{}")
+    (results / "PULL_VERIFIED.json.from-box").write_text("{}")
     (results / "half.tmp").write_text("x")
     code, report = _verify(capsys, results)
     assert (code, len(report["files"])) == (0, 4)

@@ -2,7 +2,7 @@
 
 The rules: a manifest that cannot be read, is of another schema, names no run or no file fails; so does a
 path that is absolute, leaves the root or stands twice; a file that is missing or not expected (but for
-the manifest, PULL_VERIFIED.json and *.tmp), of another size or SHA-256; no directory at all, or another
+the manifest, PULL_VERIFIED.json.from-box and *.tmp), of another size or SHA-256; no directory at all, or another
 number than was asked for; a directory without best.pth and best_metrics.json; a best.pth that a safe load
 refuses or that is no dict with model_state_dict, model or state_dict; metrics that are no JSON.
 
@@ -126,7 +126,7 @@ class Judge:
 
     def __call__(self, root: Path, expect: int | None, roster: Roster | None = None) -> Audit:
         try:
-            manifest = read_manifest(root / "PULL_MANIFEST.json").manifest
+            manifest = read_manifest(_manifest_of(root)).manifest
         except ManifestUnreadable as error:
             return unreadable(str(error))
         audited = audit(root, manifest, roster, expect=expect, child=self.child)
@@ -136,7 +136,7 @@ class Judge:
         """The gate after the proof, and whether it opened without any exception."""
         gate = Gate("box", TERMINATE)
         try:
-            there = read_manifest(root / "PULL_MANIFEST.json").manifest
+            there = read_manifest(_manifest_of(root)).manifest
         except ManifestUnreadable:
             return gate, False
         cells = _cells(roster) if roster else Cells(finished=tuple(sorted(tops(there))))
@@ -192,7 +192,7 @@ def verified(tree: Tree, stock: Stock) -> bool:
     local = {
         path
         for path in (*tree.files, *tree.links)
-        if path not in ("PULL_MANIFEST.json", "PULL_VERIFIED.json") and not path.endswith(".tmp")
+        if path != "PULL_VERIFIED.json.from-box" and not path.endswith(".tmp")
     }
     if local != set(paths) or tree.links:
         return False
@@ -266,7 +266,9 @@ def _missing(draw: st.DrawFn, tree: Tree) -> None:
 
 def _extra(draw: st.DrawFn, tree: Tree) -> None:
     names = ["stray.log", "base/more.log", "new/best_metrics.json", "x.tmp", "base/y.tmp"]
-    tree.files[draw(st.sampled_from([*names, "PULL_VERIFIED.json"]))] = b"x"
+    tree.files[
+        draw(st.sampled_from([*names, "PULL_VERIFIED.json", "PULL_VERIFIED.json.from-box"]))
+    ] = b"x"
 
 
 def _empty_cell(draw: st.DrawFn, tree: Tree) -> None:
@@ -335,7 +337,12 @@ def _lay_out(tree: Tree, root: Path) -> None:
         (root / path).symlink_to(target)
     for name in tree.emptied:
         (root / name).mkdir(exist_ok=True)
-    (root / "PULL_MANIFEST.json").write_text(tree.manifest)
+    _manifest_of(root).write_text(tree.manifest)
+
+
+def _manifest_of(root: Path) -> Path:
+    """Outside: among the results it would be one of them."""
+    return root.with_name(f"{root.name}.manifest.json")
 
 
 @pytest.mark.nightly
@@ -432,8 +439,10 @@ def test_the_command_reads_the_manifest_by_itself(
     stock: Stock, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"base/best.pth": stock.bytes["sd"], "base/best_metrics.json": b'{"epoch": null}'}
-    _lay_out(Tree(files, json.dumps(_manifest(files))), tmp_path / "tree")
-    assert main(["verify", str(tmp_path / "tree"), "--expect", "1"]) == 0
+    root = tmp_path / "tree"
+    _lay_out(Tree(files, json.dumps(_manifest(files))), root)
+    _manifest_of(root).rename(root / "PULL_MANIFEST.json")
+    assert main(["verify", str(root), "--expect", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("verified: 2 files")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Variables of the prelude that sh hands on.
-PLACES = ("proc", "mem2", "cpu2", "mem1", "cpu1", "acct1", "memory", "cpu", "hostname")
+PLACES = ("proc", "mem2", "cpu2", "mem1", "cpu1", "acct1", "memory", "cpu", "hostname", "machine")
 
 
 def run(plan: "Mapping[str, Any]") -> None:
