@@ -68,6 +68,8 @@ class Route:
     host_key_algs: str | None = None  # HostKeyAlgorithms
     compression: bool = False
     source: str = field(default=FALLBACK, compare=False)  # who resolved it
+    # What is named, also where no file is; where nothing is, the usual ones that are here.
+    identity_files: tuple[str, ...] = field(default=(), compare=False)
     command: str = field(default="ssh", compare=False)
     trust: Trust = field(default=Trust(""), compare=False)
 
@@ -164,6 +166,7 @@ def _resolved(
         source=source,
         connect_timeout=seconds if isinstance(seconds, int) and seconds > 0 else None,
         identities=identities,
+        identity_files=identities if access.identity else _named_keys(config) or identities,
         certificates=tuple(str(path) for path in certificates if path.is_file()),
         identities_only=bool(config.get("IdentitiesOnly")),
         accepted=_string(config.get("PubkeyAcceptedAlgorithms")),
@@ -270,12 +273,17 @@ def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[st
     configured = config.get("IdentityFile")
     names = _strings(configured)
     if configured is None:  # `IdentityFile none` is an empty list: no file at all
-        names = [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
+        usual = [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
+        names = _strings(config.get(own_ssh.USUAL_KEYS)) or usual
     paths = [_at_home(name) for name in names]
     for path in paths:
         note_key(path)
     found = (str(path) for path in paths if _is_key(path))
     return tuple(dict.fromkeys([*found, *own]))
+
+
+def _named_keys(config: UserConfig) -> tuple[str, ...]:
+    return tuple(str(_at_home(name)) for name in _strings(config.get("IdentityFile")))
 
 
 def _is_key(path: Path) -> bool:

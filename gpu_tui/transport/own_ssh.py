@@ -35,6 +35,7 @@ SECONDS = 10.0
 AT_ONCE = 4
 KEPT = 1_024  # answers
 ENDED_SECONDS = 2.0  # for a killed ssh
+USUAL_KEYS = "UsualIdentityFile"  # ssh's own list, where the config names no file
 _PLACES = BoundedSemaphore(AT_ONCE)
 _KNOWN_HOSTS = ("userknownhostsfile", "globalknownhostsfile")
 # ssh prints these as the config has them, or with blanks that part nothing.
@@ -308,7 +309,7 @@ def told(answer: Answer, file: str | None) -> UserConfig:
         "Hostname": answer.first("hostname"),
         "Port": int(answer.first("port")),
         "User": answer.first("user"),
-        "IdentityFile": paths("identityfile"),
+        "IdentityFile" if "identityfile" in own else USUAL_KEYS: paths("identityfile"),
         "CertificateFile": paths("certificatefile"),
         "PubkeyAcceptedAlgorithms": answer.first("pubkeyacceptedalgorithms") or None,
     }
