@@ -23,6 +23,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import NO_PATH, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
+from gpu_tui.core.way import Way
 from gpu_tui.new_file import write_private
 from gpu_tui.parse.df import is_missing
 from gpu_tui.settings import must_not_act
@@ -126,19 +127,19 @@ def show_routes(fleet: Fleet, *, as_json: bool) -> int:
     """Print the way to each host; a LinkError where ssh refuses its configuration."""
     from gpu_tui.wiring.routes import alone_sentence, read_alone, routes_of
 
-    routes = routes_of(fleet)
+    ways: list[Way] = routes_of(fleet)
     if as_json:
-        body = {"version": 1, "routes": [asdict(route) for route in routes]}
+        body = {"version": 1, "routes": [asdict(way) for way in ways]}
         print(json.dumps(body, ensure_ascii=False))
         return 0
-    for route in routes:
-        print(plain(route.host))
+    for way in ways:
+        print(plain(way.host))
         rows = [
-            (say("address"), str(route)),
-            *((say("jump host"), f"{jump.host}: {jump}") for jump in route.jumps),
-            ("ProxyCommand", route.proxy_command),
-            *((say("key"), file) for file in route.identity_files),
-            (say("resolved by"), route.source),
+            (say("address"), str(way)),
+            *((say("jump host"), f"{jump.host}: {jump}") for jump in way.jumps),
+            ("ProxyCommand", way.proxy_command),
+            *((say("key"), file) for file in way.identity_files),
+            (say("resolved by"), way.source),
         ]
         for label, text in rows:
             if text is not None:

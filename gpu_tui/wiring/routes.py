@@ -7,38 +7,15 @@ import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 
 from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.way import Stop, Way
 from gpu_tui.transport.access import BY_SSH, Route, own_config, routes_to
 from gpu_tui.transport.base import LinkError
 from gpu_tui.transport.own_ssh import Answers
 from gpu_tui.transport.ssh_config import SYSTEM_CONFIG
 
 THREADS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """One host on a way. `host` is what it is called, `hostname` where it is."""
-
-    host: str
-    hostname: str
-    port: int
-    user: str
-
-    def __str__(self) -> str:
-        return f"{self.user}@{self.hostname}:{self.port}"
-
-
-@dataclass(frozen=True, slots=True)
-class Way(Stop):
-    """The way to one box, as the JSON of `doctor --route` has it."""
-
-    jumps: tuple[Stop, ...]
-    proxy_command: str | None
-    identity_files: tuple[str, ...]
-    source: str
 
 
 def routes_of(fleet: Fleet) -> list[Way]:
