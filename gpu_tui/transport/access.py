@@ -15,6 +15,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from gpu_tui.core.fleet import SshAccess
+from gpu_tui.core.number import whole
 from gpu_tui.parse.ssh_words import hop as parse_hop
 from gpu_tui.places import user_home, user_name
 from gpu_tui.transport import own_ssh
@@ -59,6 +60,7 @@ class Route:
     certificates: tuple[str, ...] = ()
     identities_only: bool = False
     accepted: str | None = None  # PubkeyAcceptedAlgorithms
+    rsa_bits: int = 0  # RequiredRSASize
     agent: str | None = None
     known_hosts: tuple[str, ...] = ()
     alias: str | None = None
@@ -125,7 +127,7 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
     try:
         answer = own_ssh.ask(access.host, file, access.user, access.port)
         if answer is not None:
-            return _resolved(access, own_ssh.told(answer, file), _read(file), SSH_G, hop=hop)
+            return _resolved(access, own_ssh.config_of(answer, file), _read(file), SSH_G, hop=hop)
         paths = _read(file if access.config else None)
         config = UserConfig.read(paths, access.host, access.user, access.port)
         if config.unread is not None:
@@ -170,6 +172,7 @@ def _resolved(
         certificates=tuple(str(path) for path in certificates if path.is_file()),
         identities_only=bool(config.get("IdentitiesOnly")),
         accepted=_string(config.get("PubkeyAcceptedAlgorithms")),
+        rsa_bits=whole(str(config.get("RequiredRSASize", 0))) or 0,
         agent=agent,
         known_hosts=known_hosts,
         alias=alias,

@@ -148,6 +148,8 @@ class Offer:
         if self._keys is None:
             self._keys = self._all()
         async for pair in self._keys:
+            if _is_short(pair, self._route.rsa_bits):
+                continue
             if (narrowed := _narrowed(pair, self._route.accepted)) is not None:
                 return narrowed
         self._over = True
@@ -276,6 +278,17 @@ class Offer:
             next="register your public key at the provider, or name the key in ssh.identity; "
             f"by hand: {route.command}",
         )
+
+
+def _is_short(pair: asyncssh.SSHKeyPair, least: int) -> bool:
+    """Whether it is an RSA key of fewer bits than RequiredRSASize says."""
+    if pair.key_algorithm != b"ssh-rsa":
+        return False
+    rest = pair.key_public_data
+    for _ in range(2):  # the algorithm and the exponent, then the modulus
+        size = struct.unpack_from(">I", rest)[0]
+        rest = rest[4 + size :]
+    return int.from_bytes(rest[4:], "big").bit_length() < least
 
 
 def _narrowed(pair: asyncssh.SSHKeyPair, accepted: str | None) -> asyncssh.SSHKeyPair | None:

@@ -37,11 +37,10 @@ KEPT = 1_024  # answers
 ENDED_SECONDS = 2.0  # for a killed ssh
 USUAL_KEYS = "UsualIdentityFile"  # ssh's own list, where the config names no file
 _PLACES = BoundedSemaphore(AT_ONCE)
-_KNOWN_HOSTS = ("userknownhostsfile", "globalknownhostsfile")
 # ssh prints these as the config has them, or with blanks that part nothing.
 _OWN_WAY = (
     "host", "hostname", "user", "port", "identityfile", "certificatefile", "identityagent", "proxycommand",
-    "proxyjump", "pubkeyacceptedalgorithms", *_KNOWN_HOSTS,
+    "proxyjump", "pubkeyacceptedalgorithms", "userknownhostsfile", "globalknownhostsfile",
 )  # fmt: skip
 _PLACE = re.compile(r"(.+?):? line ([0-9]+): ")
 _WANTS_COMMAND = re.compile(rb"without a command to execute|specify a subsystem to invoke")
@@ -137,7 +136,7 @@ class Answers:
             if kept is not None and kept.read == read and name and name not in kept.users:
                 kept.users.add(name)
                 return kept.values
-            values = _values(self._run(words, words[-1]))
+            values = _printed(self._run(words, words[-1]))
             while len(self._kept) >= KEPT:
                 with suppress(KeyError, StopIteration):  # another thread was first
                     del self._kept[next(iter(self._kept))]
@@ -156,7 +155,7 @@ class Answers:
                         raise
                     self._usual = {which: None}
                 else:
-                    self._usual = {which: _values(text)}
+                    self._usual = {which: _printed(text)}
             return self._usual[which]
 
     def _is_openssh(self, program: str) -> bool:
@@ -210,7 +209,7 @@ def ask(host: str, file: str | None, user: str | None, port: int | None) -> Answ
 
 
 def _has_name() -> bool:
-    """Whether this user is in the password database, without which ssh runs for nobody."""
+    """Whether this user is in the password database: ssh refuses to run otherwise."""
     try:
         getpass.getuser()
         pwd.getpwuid(os.getuid())
@@ -228,7 +227,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             process.wait(ENDED_SECONDS)
 
 
-def _values(text: bytes) -> Values:
+def _printed(text: bytes) -> Values:
+    """The lines of an answer: one keyword and its value each."""
     found: dict[str, list[str]] = {}
     for line in text.decode("utf-8", "surrogateescape").split("\n"):
         name, blank, value = line.partition(" ")
@@ -265,10 +265,11 @@ def _with_included(path: str, base: str, depth: int = 0) -> Iterator[str]:
         return
     for words in _directives(path, "include"):
         for word in words:
-            wanted = os.path.join(base, os.path.expanduser(_with_home(word, _passwd_home())))
-            yield wanted
-            for found in sorted(glob.glob(wanted)):
-                yield from _with_included(found, base, depth + 1)
+            with suppress(ConfigRefused):  # ssh passes over a home that no user has
+                wanted = os.path.join(base, _with_home(word, _passwd_home()))
+                yield wanted
+                for found in sorted(glob.glob(wanted)):
+                    yield from _with_included(found, base, depth + 1)
 
 
 def _directives(path: str, name: str) -> Iterator[tuple[str, ...]]:
@@ -293,10 +294,12 @@ def home_differs() -> bool:
     return os.path.realpath(ours) != os.path.realpath(theirs)
 
 
-def told(answer: Answer, file: str | None) -> UserConfig:
-    """The answer as our own reader would have it. Raises LinkError or ValueError."""
+def config_of(answer: Answer, file: str | None) -> UserConfig:
+    """The answer in the form of our own reader's result. Raises LinkError or ValueError."""
     own, named = answer.own, answer.named
-    config = UserConfig.told({name: own[name] for name in own if name not in _OWN_WAY}, named)
+    config = UserConfig.from_answer(
+        {name: own[name] for name in own if name not in _OWN_WAY}, named
+    )
     home = str(user_home(os.environ))
     tokens = _tokens(answer, home)
     few = {name: tokens[name] for name in "%hnpr"}
@@ -319,10 +322,11 @@ def told(answer: Answer, file: str | None) -> UserConfig:
         if name in own:
             found[option] = _expanded(named, answer.first(name), few, variables=False)
     if "userknownhostsfile" in own:
-        files = _split(answer, "userknownhostsfile", file)
-        found["UserKnownHostsFile"] = [_moved(path, home) for path in files]
-    files = _split(answer, "globalknownhostsfile", file)
-    found["GlobalKnownHostsFile"] = [_with_home(path, home) for path in files]
+        _need_no_blank(answer, "UserKnownHostsFile", file)
+        found["UserKnownHostsFile"] = [_moved(path, home) for path in _files(answer, "user")]
+    if "globalknownhostsfile" in own:
+        _need_no_blank(answer, "GlobalKnownHostsFile", file)
+    found["GlobalKnownHostsFile"] = [_with_home(path, home) for path in _files(answer, "global")]
     config.add(found)
     return config
 
@@ -349,7 +353,7 @@ def _tokens(answer: Answer, home: str) -> dict[str, str]:
 
 
 def _expanded(host: str, value: str, tokens: Mapping[str, str], *, variables: bool = True) -> str:
-    """With its % tokens and `${VAR}`; ssh goes nowhere with one that it cannot replace."""
+    """Replaces % tokens and `${VAR}`. As ssh does, it refuses one that has no value."""
 
     def replace(found: re.Match[str]) -> str:
         variable = None if found[0].startswith("%") else found[0][2:-1]
@@ -367,7 +371,7 @@ def _expanded(host: str, value: str, tokens: Mapping[str, str], *, variables: bo
 
 
 def _with_home(path: str, home: str) -> str:
-    """Without a `~`; where there is no such user ssh goes nowhere."""
+    """Replaces `~` and `~USER`. As ssh does, it refuses a user that does not exist."""
     if not path.startswith("~"):
         return path
     name, slash, rest = path[1:].partition("/")
@@ -390,25 +394,26 @@ def _moved(path: str, home: str) -> str:
     return home + path.removeprefix(theirs)
 
 
-def _split(answer: Answer, name: str, file: str | None) -> list[str]:
-    """The files of a known_hosts directive, which ssh prints with one blank after each, and without quotes."""
-    said = answer.first(name)
-    if said.lower() == "none":
-        return []
-    words = [
-        word for path in config_files(file) for line in _directives(path, name) for word in line
-    ]
-    parts = {part for word in words for part in re.split(r"%.|\$\{[^}]*\}", word)}
-    parts.add(_passwd_home())
-    parts |= {
-        os.environ.get(named, "") for word in words for named in re.findall(r"\$\{([^}]*)\}", word)
-    }
-    if name in answer.own and any(" " in part and part.lstrip("~") in said for part in parts):
-        option = next(
-            word for word in ("UserKnownHostsFile", "GlobalKnownHostsFile") if word.lower() == name
-        )
+def _files(answer: Answer, whose: str) -> list[str]:
+    """The files of a known_hosts directive, which ssh prints on one line and without quotes."""
+    line = answer.first(f"{whose}knownhostsfile")
+    return [] if line.lower() == "none" else line.split(" ")
+
+
+def _need_no_blank(answer: Answer, option: str, file: str | None) -> None:
+    """Refuses a path with a blank: in ssh's answer it cannot be told from two paths.
+
+    The config says which paths have one; a block for another host does not matter.
+    """
+    name, line = option.lower(), answer.first(option.lower())
+    parts = {_passwd_home()}
+    for path in config_files(file):
+        for words in _directives(path, name):
+            for word in words:
+                parts.update(re.split(r"^~|%.|\$\{[^}]*\}", word))
+                parts.update(os.environ.get(it, "") for it in re.findall(r"\$\{([^}]*)\}", word))
+    if any(" " in part and part in line for part in parts):
         raise ConfigRefused(
-            f"{option} of {answer.named} holds a path with a blank, which cannot be told from two paths: {clean(said)}",
+            f"{option} of {answer.named} holds a path with a blank, which cannot be told from two paths: {clean(line)}",
             "give the known_hosts file a path without blanks",
         )
-    return said.split(" ")

@@ -41,7 +41,7 @@ _OURS = (
 # Directives that asyncssh's reader passes over and that must not be passed over.
 _ALSO = (
     "BindInterface", "ForkAfterAuthentication", "IgnoreUnknown", "KnownHostsCommand", "ProxyUseFdpass",
-    "PubkeyAcceptedAlgorithms", "RevokedHostKeys", "SecurityKeyProvider", "SessionType", "StdinNull",
+    "PubkeyAcceptedAlgorithms", "RequiredRSASize", "RevokedHostKeys", "SecurityKeyProvider", "SessionType", "StdinNull",
 )  # fmt: skip
 _TEXTS = ("BindAddress", "HostKeyAlias", "PreferredAuthentications", "Tag", "User")
 _OLD_NAMES = {
@@ -66,7 +66,7 @@ forwardx11timeout gatewayports globalknownhostsfile2 gssapiclientidentity gssapi
 gssapirenewalforcesrekey gssapiserveridentity gssapitrustdns hashknownhosts hostbasedacceptedalgorithms identityfile2
 ipqos kbdinteractivedevices keepalive kerberosauthentication kerberostgtpassing localcommand localforward loglevel
 logverbose nohostauthenticationforlocalhost numberofpasswordprompts obscurekeystroketiming permitlocalcommand
-permitremoteopen protocol refuseconnection remoteforward requiredrsasize rhostsauthentication
+permitremoteopen protocol refuseconnection remoteforward rhostsauthentication
 rhostsrsaauthentication rsaauthentication skeyauthentication smartcarddevice streamlocalbindmask
 streamlocalbindunlink stricthostkeychecking syslogfacility tisauthentication tunnel tunneldevice updatehostkeys
 useblacklistedkeys useprivilegedport userknownhostsfile2 useroaming usersh verifyhostkeydns versionaddendum
@@ -106,8 +106,8 @@ class UserConfig(SSHClientConfig):
         return config
 
     @classmethod
-    def told(cls, values: Mapping[str, Sequence[str]], host: str) -> UserConfig:
-        """The config of which ssh itself has printed these values."""
+    def from_answer(cls, values: Mapping[str, Sequence[str]], host: str) -> UserConfig:
+        """The config that `ssh -G` printed, by keyword in lower case."""
         config = cls.read((), host)
         config._path, config._line_no = Path("ssh -G"), 0
         for name, said in values.items():

@@ -89,6 +89,12 @@ CASES: dict[str, str] = {
     "no file": f"Host box\n IdentityFile none\nHost *\n IdentityFile None\n{K1}",
     "only an rsa key is accepted": f"Host box\n PubkeyAcceptedAlgorithms rsa-sha2-*\n{K1} IdentityFile @D/rsa\n",
     "ed25519 alone is accepted": f"Host box\n PubkeyAcceptedAlgorithms ssh-ed25519\n{K1} IdentityFile @D/rsa\n",
+    "an rsa key that is too short": f"Host box\n RequiredRSASize 3072\n IdentityFile @D/rsa\n{K1}",
+    "an rsa key that is long enough": f"Host box\n RequiredRSASize 2048\n IdentityFile @D/rsa\n{K1}",
+    "a key that a passphrase locks": f"Host box\n IdentityFile @D/locked\n{K1} IdentitiesOnly yes\n",
+    "a public half alone": f"Host box\n IdentityFile @D/half\n IdentityFile @D/half2.pub\n{K1}",
+    "a file with a letter of no ascii": "Host box\n IdentityFile @D/clé\n",
+    "a home that nobody has": f"Include ~no-such-user/x\nHost box\n{K1}",
     "no key at all": f"Host box\n PubkeyAuthentication no\n{K1}",
     "the agent comes first": f"Host box\n{K1}",
     "the agent alone": "Host box\n IdentityFile none\n",
@@ -245,6 +251,11 @@ class Scene:
         host = socket.gethostname()
         (at / str(os.getuid()) / host.partition(".")[0]).mkdir(parents=True)
         make_key(at / str(os.getuid()) / host.partition(".")[0] / host, "more tokens")
+        for name in ("half", "half2", "clé"):
+            make_key(at / name, name)
+        for name in ("half", "half2"):
+            (at / name).unlink()
+        keygen("-t", "ed25519", "-N", "secret", "-f", str(at / "locked"))
         keygen("-t", "rsa", "-b", "2048", "-N", "", "-f", str(at / "rsa"))
         make_key(at / "ca", "ca")
         for name, target in (

@@ -109,7 +109,7 @@ DIRECTIVES: dict[str, tuple[str, str]] = {
     "RemoteCommand": (REFUSED, "what runs on a box is ours"),
     "RemoteForward": (REFUSED, "watching opens no port"),
     "RequestTTY": (REFUSED, "bytes go unchanged only without one"),
-    "RequiredRSASize": (MOOT, "the server decides"),
+    "RequiredRSASize": (HONOURED, "of our keys"),
     "RevokedHostKeys": (FALLBACK, ""),
     "SecurityKeyProvider": (FALLBACK, ""),
     "SendEnv": (REFUSED, "a box learns nothing of this machine"),
