@@ -135,7 +135,8 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
         return _resolved(access, config, paths, FALLBACK, hop=hop)
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: nobody's home
         raise LinkError(
-            f"the ssh config cannot be read: {error}", next=f"correct {', '.join(_read(file))}"
+            f"the ssh config cannot be read: {error}",
+            next=f"correct {', '.join(_read(file)) or 'the ssh config'}",
         ) from None
 
 
@@ -323,8 +324,10 @@ def _agent(config: UserConfig) -> str | None:
         return None
     if configured is missing or configured == "SSH_AUTH_SOCK":
         return os.environ.get("SSH_AUTH_SOCK") or None
-    path = os.path.expandvars(str(configured))
-    return None if path.startswith("$") else str(_at_home(path))
+    path = str(configured)
+    if path.startswith("$"):
+        path = os.environ.get(path[1:], "")
+    return str(_at_home(path)) if path else None
 
 
 def _command(access: SshAccess) -> str:

@@ -104,6 +104,7 @@ CASES: dict[str, str] = {
     "another agent": "Host box\n IdentityAgent @D/other.sock\n IdentityFile none\n",
     "an agent by a name": "Host box\n IdentityAgent $OTHER_AGENT\n IdentityFile none\n",
     "an agent by a variable": "Host box\n IdentityAgent ${OTHER_AGENT}\n IdentityFile none\n",
+    "an agent whose path has a dollar": "Host box\n IdentityAgent @D/$OTHER.sock\n IdentityFile none\n",
     "an agent by a token": "Host box\n HostKeyAlias other\n IdentityAgent @D/%k.sock\n IdentityFile none\n",
     "the usual agent by its name": "Host box\n IdentityAgent SSH_AUTH_SOCK\n IdentityFile none\n",
     "an agent that no variable names": f"Host box\n IdentityAgent $NO_SUCH_VARIABLE\n{K1}",
@@ -340,6 +341,7 @@ def agents(scene: Scene) -> Iterator[dict[str, str]]:
         sockets[name] = str(socket_path)
         env = {**os.environ, "SSH_AUTH_SOCK": str(socket_path)}
         subprocess.run(["ssh-add", "-q", str(at / key)], check=True, env=env)
+    (at / "$OTHER.sock").symlink_to(at / "other.sock")
     for key in ("held", "other"):
         (at / key).unlink()  # only an agent has it now
     yield sockets
