@@ -162,6 +162,7 @@ class Offer:
     async def _all(self) -> AsyncIterator[asyncssh.SSHKeyPair]:
         held = await self._agent.keys() if self._agent else []
         named = [file.public for file in self._files if file.public]
+        named += [file.certificate.public_data for file in self._files if file.certificate]
         self._held = {pair.key_public_data: pair for pair in held}
         for certificate in self._certificates:
             yield self._certified(certificate)
@@ -174,8 +175,8 @@ class Offer:
             if file.public not in self._held:
                 for pair in await self._pairs(file):
                     yield pair
-            if file.certificate is not None:
-                yield self._certified(file.certificate)
+            if (beside := file.certificate) and beside.public_data not in self._held:
+                yield self._certified(beside)
 
     async def _pairs(self, file: KeyFile) -> tuple[asyncssh.SSHKeyPair, ...]:
         """What can be offered of a file: as ssh does, the public half alone of a key that is not here."""

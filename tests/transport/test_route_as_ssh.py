@@ -108,6 +108,13 @@ CASES: dict[str, str] = {
     "an agent by a token": "Host box\n HostKeyAlias other\n IdentityAgent @D/%k.sock\n IdentityFile none\n",
     "the usual agent by its name": "Host box\n IdentityAgent SSH_AUTH_SOCK\n IdentityFile none\n",
     "an agent that no variable names": f"Host box\n IdentityAgent $NO_SUCH_VARIABLE\n{K1}",
+    "certificates of the agent": "Host box\n IdentityAgent @D/many.sock\n IdentityFile none\n",
+    "a certificate that agent and file have": "Host box\n IdentityAgent @D/many.sock\n IdentityFile @D/k1\n"
+    f"{K2} IdentityFile @D/signed\n",
+    "a certificate of the agent that a file names": "Host box\n IdentityAgent @D/many.sock\n IdentitiesOnly yes\n"
+    " CertificateFile @D/signed-cert.pub\n IdentityFile @D/signed.pub\n",
+    "only certificates": "Host box\n IdentityAgent @D/many.sock\n IdentityFile @D/signed\n"
+    " PubkeyAcceptedAlgorithms ssh-ed25519-cert-v01@openssh.com\n",
     "a certificate by its key": "Host box\n IdentityFile @D/signed\n",
     "a certificate elsewhere": f"Host box\n{K1} CertificateFile @D/k1.cert\n",
     "a certificate by a token": f"Host box\n{K1} CertificateFile @D/k1.%n-cert\n",
@@ -330,9 +337,10 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 @pytest.fixture(scope="module")
 def agents(scene: Scene) -> Iterator[dict[str, str]]:
-    """Two agents, each with one key: the usual one, and another."""
+    """Three agents: the usual one, another with another key, and one that also holds a certificate."""
     at, running, sockets = scene.directory, [], {}
-    for name, key in (("usual", "held"), ("other", "other")):
+    held = {"usual": ("held",), "other": ("other",), "many": ("signed", "k2")}
+    for name, keys in held.items():
         socket_path = at / f"{name}.sock"
         words = ["ssh-agent", "-D", "-a", str(socket_path)]
         running.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE))
@@ -340,7 +348,7 @@ def agents(scene: Scene) -> Iterator[dict[str, str]]:
         running[-1].stdout.readline()  # it listens
         sockets[name] = str(socket_path)
         env = {**os.environ, "SSH_AUTH_SOCK": str(socket_path)}
-        subprocess.run(["ssh-add", "-q", str(at / key)], check=True, env=env)
+        subprocess.run(["ssh-add", "-q", *(str(at / key) for key in keys)], check=True, env=env)
     (at / "$OTHER.sock").symlink_to(at / "other.sock")
     for key in ("held", "other"):
         (at / key).unlink()  # only an agent has it now
