@@ -23,6 +23,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import NO_PATH, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
+from gpu_tui.core.way import Way
 from gpu_tui.new_file import write_private
 from gpu_tui.parse.df import is_missing
 from gpu_tui.settings import must_not_act
@@ -30,7 +31,7 @@ from gpu_tui.state.views import FleetView, InstanceView, signs_of
 
 NAME = "doctor"
 HELP = "audit the way to each box, what it can tell, and this machine"
-EXAMPLE = "gpu-tui doctor --bundle"
+EXAMPLE = "gpu-tui doctor --bundle; gpu-tui doctor my-box --route"
 
 STDOUT = "-"
 LEAST_FREE = 10 * 1024**3  # bytes: below it a pull of a few checkpoints will not fit
@@ -76,7 +77,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_fleet_arguments(parser)
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="check these hosts, no fleet file")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
+    alone = parser.add_mutually_exclusive_group()
+    alone.add_argument(
+        "--route",
+        action="store_true",
+        help="only show how each host would be reached; no connection is opened",
+    )
+    alone.add_argument(
         "--bundle",
         action="store_true",
         help="write a scrubbed text for the report of a bug; nothing is sent",
@@ -97,6 +104,8 @@ def run(args: argparse.Namespace) -> int:
         raise Unbundled
     only_one(args.json, args.bundle and args.out == STDOUT)
     fleet = fleet_of(args)
+    if args.route:
+        return show_routes(fleet, as_json=args.json)
     settings = [settings_item(wrong) for wrong in wiring.misfits(os.environ)]
     view = look(fleet, args.limit)
     items = [
@@ -112,6 +121,32 @@ def run(args: argparse.Namespace) -> int:
     elif not args.bundle:
         _print(items)
     return exit_code(items, view)
+
+
+def show_routes(fleet: Fleet, *, as_json: bool) -> int:
+    """Print the way to each host; a LinkError where ssh refuses its configuration."""
+    from gpu_tui.wiring.routes import alone_sentence, read_alone, routes_of
+
+    ways: list[Way] = routes_of(fleet)
+    if as_json:
+        body = {"version": 1, "routes": [asdict(way) for way in ways]}
+        print(json.dumps(body, ensure_ascii=False))
+        return 0
+    for way in ways:
+        print(plain(way.host))
+        rows = [
+            (say("address"), str(way)),
+            *((say("jump host"), f"{jump.host}: {jump}") for jump in way.jumps),
+            ("ProxyCommand", way.proxy_command),
+            *((say("key"), file) for file in way.identity_files),
+            (say("resolved by"), way.source),
+        ]
+        for label, text in rows:
+            if text is not None:
+                print(f"  {label}: {plain(text)}")
+    for file in read_alone(fleet):
+        print(plain(told(alone_sentence(file))))
+    return 0
 
 
 def _bundle(fleet: Fleet, view: FleetView, items: list[Item], out: str | None) -> None:
@@ -166,6 +201,7 @@ def machine_items(fleet: Fleet) -> Iterator[Item]:
     if must_not_act(os.environ):
         said = "GPU_TUI_READONLY is set: nothing can be stopped from here, and no flag lifts it"
         yield Item(None, "read-only", "ok", said)
+    yield from config_items(fleet)
     disks: dict[int, list[Path]] = {}
     for place in sorted({box.results.local for box in fleet.instances if box.results.local}):
         disks.setdefault(_standing(Path(place)).stat().st_dev, []).append(Path(place))
@@ -184,6 +220,14 @@ def machine_items(fleet: Fleet) -> Iterator[Item]:
             f"{free / 1024**3:.0f} GiB free for {places[0]}{more}",
             None if enough else "Make room, or set results.local to another disk.",
         )
+
+
+def config_items(fleet: Fleet) -> Iterator[Item]:
+    """Which ssh config is read without the system's."""
+    from gpu_tui.wiring.routes import alone_sentence, read_alone
+
+    for file in read_alone(fleet):
+        yield Item(None, "ssh config", "note", alone_sentence(file))
 
 
 def _standing(place: Path) -> Path:

@@ -15,7 +15,11 @@ WATCHED = (
 EXITS: Mapping[str, Sequence[tuple[str, str]]] = {
     "cockpit": WATCHED,
     "watch": WATCHED,
-    "doctor": (("0", "all is well"), ("1", "something is not"), ("2", "no box could be reached")),
+    "doctor": (
+        ("0", "all is well"),
+        ("1", "something is not"),
+        ("2", "no box could be reached; with --route: ssh refuses its config"),
+    ),
     "check": (
         ("0", "healthy"),
         ("1", "look at it; also: a box cannot be reached"),

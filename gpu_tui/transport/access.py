@@ -1,20 +1,24 @@
-"""How to reach one host: the user's and the system's ssh_config, then the fleet file's own words.
+"""How to reach one host: as the user's own ssh answers (`own_ssh`), then the fleet file's own words.
 
-What asyncssh makes of the values otherwise than OpenSSH (missing identity files, `none`, `$VAR` in
-IdentityAgent) is evened out here. Everything here blocks on files: call it off the loop.
+Without an OpenSSH client `ssh_config` reads the files itself. What asyncssh makes of the values otherwise than ssh
+(missing identity files, `none`, `$VAR` in IdentityAgent) is evened out here. Everything here blocks: call it off the
+loop.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 
 from gpu_tui.core.fleet import SshAccess
+from gpu_tui.core.number import whole
 from gpu_tui.parse.ssh_words import hop as parse_hop
-from gpu_tui.places import user_name
+from gpu_tui.places import user_home, user_name
+from gpu_tui.transport import own_ssh
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
 from gpu_tui.transport.key_file import public_half
 from gpu_tui.transport.known_hosts import SSH_PORT, KnownHosts, Trust
@@ -32,6 +36,7 @@ DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rs
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 MAX_HOPS = 8
+SSH_G, FALLBACK, BY_SSH = "ssh -G", "fallback", "openssh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class Route:
     certificates: tuple[str, ...] = ()
     identities_only: bool = False
     accepted: str | None = None  # PubkeyAcceptedAlgorithms
+    rsa_bits: int = 0  # RequiredRSASize
     agent: str | None = None
     known_hosts: tuple[str, ...] = ()
     alias: str | None = None
@@ -63,6 +69,9 @@ class Route:
     own_ciphers: bool = False  # the config names them: they are the user's business
     host_key_algs: str | None = None  # HostKeyAlgorithms
     compression: bool = False
+    source: str = field(default=FALLBACK, compare=False)  # who resolved it
+    # What is named, also where no file is; where nothing is, the usual ones that are here.
+    identity_files: tuple[str, ...] = field(default=(), compare=False)
     command: str = field(default="ssh", compare=False)
     trust: Trust = field(default=Trust(""), compare=False)
 
@@ -114,17 +123,26 @@ def _routes(access: SshAccess, behind: tuple[SshAccess, ...]) -> tuple[Route, ..
 
 def resolve(access: SshAccess, *, hop: bool = False) -> Route:
     """One host by itself. For a hop the fleet file's key and known_hosts only add to the config's."""
-    paths = _config_paths(access)
+    file = own_config(access)
     try:
-        return _resolved(access, paths, hop=hop)
+        answer = own_ssh.ask(access.host, file, access.user, access.port)
+        if answer is not None:
+            return _resolved(access, own_ssh.config_of(answer, file), _read(file), SSH_G, hop=hop)
+        paths = _read(file if access.config else None)
+        config = UserConfig.read(paths, access.host, access.user, access.port)
+        if config.unread is not None:
+            raise openssh_missing(access.host, config.unread)
+        return _resolved(access, config, paths, FALLBACK, hop=hop)
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: nobody's home
         raise LinkError(
-            f"the ssh config cannot be read: {error}", next=f"correct {', '.join(paths)}"
+            f"the ssh config cannot be read: {error}",
+            next=f"correct {', '.join(_read(file)) or 'the ssh config'}",
         ) from None
 
 
-def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
-    config = UserConfig.read(paths, access.host, access.user, access.port)
+def _resolved(
+    access: SshAccess, config: UserConfig, paths: Sequence[str], source: str, *, hop: bool
+) -> Route:
     host = (_string(config.get("Hostname")) or access.host).lower()
     number = int(str(config.get("Port", SSH_PORT)))
     if not 0 < number <= MOST_PORT:  # of a jump host, or of the fleet file
@@ -148,11 +166,14 @@ def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
         settings=config.settings(),
         methods=methods(config),
         via=_via(access, config, identities),
+        source=source,
         connect_timeout=seconds if isinstance(seconds, int) and seconds > 0 else None,
         identities=identities,
+        identity_files=identities if access.identity else _named_keys(config) or identities,
         certificates=tuple(str(path) for path in certificates if path.is_file()),
         identities_only=bool(config.get("IdentitiesOnly")),
         accepted=_string(config.get("PubkeyAcceptedAlgorithms")),
+        rsa_bits=whole(str(config.get("RequiredRSASize", 0))) or 0,
         agent=agent,
         known_hosts=known_hosts,
         alias=alias,
@@ -185,17 +206,41 @@ def hop_access(name: str, behind: SshAccess) -> SshAccess:
     )
 
 
-def _config_paths(access: SshAccess) -> list[str]:
+def own_config(access: SshAccess) -> str | None:
+    """The file that ssh must read in place of its usual ones, or None. LinkError where it is not there."""
     if access.config:
         path = _at_home(access.config)
         if not path.is_file():
             raise LinkError(
                 f"the ssh config {path} does not exist", next="correct ssh.config in the fleet file"
             )
-        return [str(path)]
+        return str(path)
+    return home_config()
+
+
+def home_config() -> str | None:
+    """The user's config, where ssh would look for it in another home than $HOME; None where it would not."""
+    if not own_ssh.home_differs():
+        return None
+    path = user_home(os.environ) / ".ssh/config"
+    return str(path) if path.exists() else os.devnull
+
+
+def _read(file: str | None) -> tuple[str, ...]:
+    """The config files of a route: `file` alone, or the usual ones."""
+    if file is not None:
+        return () if file == os.devnull else (file,)
     both = (str(_at_home("~/.ssh/config")), SYSTEM_CONFIG)
     note(*both)
-    return [path for path in both if os.access(path, os.R_OK)]
+    return tuple(path for path in both if os.access(path, os.R_OK))
+
+
+def openssh_missing(host: str, why: str) -> LinkError:
+    """The error for a host that only the ssh program can reach."""
+    return LinkError(
+        f"{host} needs the ssh program ({why}), and there is none here",
+        next="install OpenSSH's client",
+    )
 
 
 def _via(access: SshAccess, config: UserConfig, identities: tuple[str, ...]) -> str | None:
@@ -232,12 +277,17 @@ def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[st
     configured = config.get("IdentityFile")
     names = _strings(configured)
     if configured is None:  # `IdentityFile none` is an empty list: no file at all
-        names = [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
+        usual = [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
+        names = _strings(config.get(own_ssh.USUAL_KEYS)) or usual
     paths = [_at_home(name) for name in names]
     for path in paths:
         note_key(path)
     found = (str(path) for path in paths if _is_key(path))
     return tuple(dict.fromkeys([*found, *own]))
+
+
+def _named_keys(config: UserConfig) -> tuple[str, ...]:
+    return tuple(str(_at_home(name)) for name in _strings(config.get("IdentityFile")))
 
 
 def _is_key(path: Path) -> bool:
@@ -258,8 +308,7 @@ def _known_hosts(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[s
     everyone = config.get("GlobalKnownHostsFile")
     users = USER_KNOWN_HOSTS if users is None else _strings(users)
     everyone = GLOBAL_KNOWN_HOSTS if everyone is None else _strings(everyone)
-    names = [*(config.expanded(name) for name in users), *everyone]
-    return (*own, *(str(_at_home(name)) for name in names))
+    return (*own, *(str(_at_home(name)) for name in (*users, *everyone)))
 
 
 def _proxy_command(config: UserConfig) -> str | None:
@@ -275,8 +324,10 @@ def _agent(config: UserConfig) -> str | None:
         return None
     if configured is missing or configured == "SSH_AUTH_SOCK":
         return os.environ.get("SSH_AUTH_SOCK") or None
-    path = os.path.expandvars(str(configured))
-    return None if path.startswith("$") else str(_at_home(path))
+    path = str(configured)
+    if path.startswith("$"):
+        path = os.environ.get(path[1:], "")
+    return str(_at_home(path)) if path else None
 
 
 def _command(access: SshAccess) -> str:

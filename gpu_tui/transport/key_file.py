@@ -15,7 +15,7 @@ import asyncssh
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """One identity file. `pairs` are its usable private keys (with and without certificate).
+    """One identity file. `pairs` is its usable private key, and `certificate` the one beside it.
 
     `public` is the public key as bytes, known also where the private one is encrypted or only in the
     agent (`outside`); `trouble` says why it cannot be used, in a word or two.
@@ -25,7 +25,7 @@ class KeyFile:
     pairs: tuple[asyncssh.SSHKeyPair, ...] = ()
     public: bytes | None = None
     trouble: str | None = None
-    certificates: tuple[asyncssh.SSHCertificate, ...] = ()
+    certificate: asyncssh.SSHCertificate | None = None
 
     @property
     def locked(self) -> bool:
@@ -38,27 +38,36 @@ class KeyFile:
         return self.public is not None and not self.pairs and self.trouble is None
 
 
-def read_key_file(
-    path: str, certificates: tuple[str, ...] = (), passphrase: str | None = None
-) -> KeyFile:
+def read_key_file(path: str, passphrase: str | None = None) -> KeyFile:
     """Read one file, whatever is in it."""
     public = _public(path)
-    found = _certificates(path, public, certificates)
+    beside = read_certificate(f"{path}-cert.pub")
+    if beside is not None and beside.key.public_data != public:
+        beside = None
     if not os.path.exists(path):
         trouble = None if public else "gone"
-        return KeyFile(path, public=public, trouble=trouble, certificates=found)
+        return KeyFile(path, public=public, trouble=trouble, certificate=beside)
     try:
-        pairs = tuple(asyncssh.load_keypairs([path], passphrase, list(certificates)))
+        found = asyncssh.load_keypairs([path], passphrase)
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
         if "assphrase" in str(error) or isinstance(error, asyncssh.KeyEncryptionError):
-            return KeyFile(path, public=public, trouble="encrypted", certificates=found)
+            return KeyFile(path, public=public, trouble="encrypted", certificate=beside)
         if public is not None:  # a public key as IdentityFile names a key of the agent
-            return KeyFile(path, public=public, certificates=found)
+            return KeyFile(path, public=public, certificate=beside)
         return KeyFile(path, trouble="not a key that can be read")
     except (OSError, ValueError) as error:
         return KeyFile(path, public=public, trouble=str(error))
+    pairs = tuple(pair for pair in found if not pair.has_cert)
     plain = next((pair.key_public_data for pair in pairs), public)
-    return KeyFile(path, pairs, plain, certificates=found)
+    return KeyFile(path, pairs, plain, certificate=beside)
+
+
+def read_certificate(path: str) -> asyncssh.SSHCertificate | None:
+    """The certificate of a file, if it is one."""
+    try:
+        return asyncssh.read_certificate(path)
+    except (OSError, ValueError):
+        return None
 
 
 def _public(path: str) -> bytes | None:
@@ -97,18 +106,3 @@ def algorithm(public: bytes) -> bytes:
     """The name of a public key's algorithm."""
     size = struct.unpack_from(">I", public)[0]
     return public[4 : 4 + size]
-
-
-def _certificates(
-    path: str, public: bytes | None, named: tuple[str, ...]
-) -> tuple[asyncssh.SSHCertificate, ...]:
-    """The certificates of a key: those the config names, and `<key>-cert.pub` beside it."""
-    found = []
-    for name in dict.fromkeys([*named, f"{path}-cert.pub"]):
-        try:
-            certificate = asyncssh.read_certificate(name)
-        except (OSError, ValueError):
-            continue
-        if certificate.key.public_data == public:
-            found.append(certificate)
-    return tuple(found)

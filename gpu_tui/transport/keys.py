@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from copy import copy
 from functools import partial
@@ -14,12 +15,10 @@ from gpu_tui.transport import patience
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.agent import Agent, comment
 from gpu_tui.transport.base import AuthRejected, State
-from gpu_tui.transport.key_file import KeyFile, algorithm, read_key_file
+from gpu_tui.transport.key_file import KeyFile, algorithm, read_certificate, read_key_file
 from gpu_tui.transport.pattern import accepts
 from gpu_tui.transport.prompts import Asker
 from gpu_tui.transport.read_files import state as _state
-
-Named = tuple[str, tuple[str, ...]]  # a key file, and the certificates that the config names for it
 
 
 class KeyRing:
@@ -30,22 +29,22 @@ class KeyRing:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Named, tuple[list[State | None], KeyFile]] = {}
+        self._kept: dict[str, tuple[list[State | None], KeyFile]] = {}
         self._opened: dict[str, tuple[State | None, KeyFile]] = {}
         self._opening: dict[str, asyncio.Task[KeyFile | None]] = {}
 
     def load(self, route: Route) -> tuple[KeyFile, ...]:
         """The key files of a route. Blocks: call it off the loop."""
-        return tuple(self._load(path, route.certificates) for path in route.identities)
+        return tuple(map(self._load, route.identities))
 
-    def _load(self, path: str, certificates: tuple[str, ...]) -> KeyFile:
-        states = [_state(name) for name in (path, f"{path}.pub", f"{path}-cert.pub", *certificates)]
+    def _load(self, path: str) -> KeyFile:
+        states = [_state(name) for name in (path, f"{path}.pub", f"{path}-cert.pub")]
         if states[:2] == [None, None]:
             return KeyFile(path, trouble="gone")
-        kept = self._kept.get((path, certificates))
+        kept = self._kept.get(path)
         if kept is None or kept[0] != states:
-            kept = states, read_key_file(path, certificates)
-            self._kept[path, certificates] = kept
+            kept = states, read_key_file(path)
+            self._kept[path] = kept
         return kept[1]
 
     async def unlock(self, file: KeyFile, route: Route, asker: Asker) -> KeyFile | None:
@@ -76,14 +75,14 @@ class KeyRing:
         if answers is None:
             return None
         state = await asyncio.to_thread(_state, path)
-        opened = await asyncio.to_thread(read_key_file, path, route.certificates, answers[0])
+        opened = await asyncio.to_thread(read_key_file, path, answers[0])
         if not opened.pairs:
             asker.wrong(subject, f"{title} was wrong")
             return None
         asker.right(subject)
         self._opened[path] = state, opened
-        if kept := self._kept.get((path, route.certificates)):
-            self._kept[path, route.certificates] = kept[0], opened
+        if kept := self._kept.get(path):
+            self._kept[path] = kept[0], opened
         return opened
 
     async def close(self) -> None:
@@ -120,20 +119,26 @@ class LockedPair(asyncssh.SSHKeyPair):
 class Offer:
     """Hands out the keys one after another and remembers them, for the sentence if all are refused.
 
-    As ssh: keys of the agent that a file names, then the agent's other keys (unless IdentitiesOnly),
-    then the files that the agent does not hold.
+    As ssh: certificates that CertificateFile names, keys of the agent that a file names, then the agent's other keys
+    (unless IdentitiesOnly), then the files that the agent does not hold and the certificates beside them.
     """
 
     def __init__(
-        self, route: Route, files: tuple[KeyFile, ...], ring: KeyRing, asker: Asker | None
+        self,
+        route: Route,
+        files: tuple[KeyFile, ...],
+        certificates: tuple[asyncssh.SSHCertificate, ...],
+        ring: KeyRing,
+        asker: Asker | None,
     ) -> None:
         self._route = route
         self._files = files
+        self._certificates = certificates
         self._ring = ring
         self._asker = asker
         self._agent = Agent(route.agent) if route.agent else None
         self._keys: AsyncIterator[asyncssh.SSHKeyPair] | None = None
-        self._held: set[bytes] = set()
+        self._held: dict[bytes, asyncssh.SSHKeyPair] = {}
         self.tried: list[str] = []
         self._over = False  # every key was refused
         self._unasked = False  # nobody was there to give what the server asks
@@ -143,6 +148,8 @@ class Offer:
         if self._keys is None:
             self._keys = self._all()
         async for pair in self._keys:
+            if _is_short(pair, self._route.rsa_bits):
+                continue
             if (narrowed := _narrowed(pair, self._route.accepted)) is not None:
                 return narrowed
         self._over = True
@@ -155,43 +162,52 @@ class Offer:
     async def _all(self) -> AsyncIterator[asyncssh.SSHKeyPair]:
         held = await self._agent.keys() if self._agent else []
         named = [file.public for file in self._files if file.public]
-        certificates = {file.public: file.certificates for file in self._files}
-        self._held = {pair.key_public_data for pair in held}
+        named += [file.certificate.public_data for file in self._files if file.certificate]
+        self._held = {pair.key_public_data: pair for pair in held}
+        for certificate in self._certificates:
+            yield self._certified(certificate)
         wanted = [pair for pair in held if pair.key_public_data in named]
         others = [pair for pair in held if pair.key_public_data not in named]
         for pair in wanted if self._route.identities_only else [*wanted, *others]:
             self.tried.append(f"{comment(pair)} of the agent")
-            for certificate in certificates.get(pair.key_public_data, ()):
-                certified = copy(pair)
-                certified.set_certificate(certificate)
-                yield certified
             yield pair
         for file in self._files:
-            if file.public in self._held:
-                continue
-            pairs = await self._locked(file) if file.locked else file.pairs
-            if pairs:
-                self.tried.append(file.path)
-            for pair in pairs:
-                yield pair
+            if file.public not in self._held:
+                for pair in await self._pairs(file):
+                    yield pair
+            if (beside := file.certificate) and beside.public_data not in self._held:
+                yield self._certified(beside)
 
-    async def _locked(self, file: KeyFile) -> tuple[asyncssh.SSHKeyPair, ...]:
-        """What can be offered of an encrypted key: its public half, else what a passphrase opens."""
-        if self._asker is None or not self._asker.can_ask:
-            return ()
-        unlock = partial(self._ring.unlock, file, self._route, self._asker)
-        if file.public is None:  # an old PEM file without its .pub: ssh asks first too
-            opened = await unlock()
-            return opened.pairs if opened else ()
-        public = asyncssh.import_public_key(
-            b"%s %s" % (algorithm(file.public), base64.b64encode(file.public))
-        )
-        pairs = [LockedPair(public, unlock)]
-        for certificate in file.certificates:
-            pair = LockedPair(public, unlock)
-            pair.set_certificate(certificate)
-            pairs.insert(0, pair)
-        return tuple(pairs)
+    async def _pairs(self, file: KeyFile) -> tuple[asyncssh.SSHKeyPair, ...]:
+        """What can be offered of a file: as ssh does, the public half alone of a key that is not here."""
+        pairs = file.pairs
+        if file.locked and file.public is None:  # an old PEM file without its .pub
+            opened = await self._unlocked(file)
+            pairs = opened.pairs if opened is not None else ()
+        elif file.public is not None and not pairs:
+            pairs = _public_half(file.public, partial(self._unlocked, file))
+        if pairs and not file.outside and (self._may_ask or not file.locked):
+            self.tried.append(file.path)
+        return pairs
+
+    def _certified(self, certificate: asyncssh.SSHCertificate) -> asyncssh.SSHKeyPair:
+        """A certificate with what signs for it; as ssh does, also one whose key is nowhere."""
+        public = certificate.key.public_data
+        file = next((file for file in self._files if file.public == public), KeyFile(""))
+        pair = self._held.get(public) or next(iter(file.pairs), None)
+        made = copy(pair or LockedPair(certificate.key, partial(self._unlocked, file)))
+        made.set_certificate(certificate)
+        return made
+
+    @property
+    def _may_ask(self) -> bool:
+        return self._asker is not None and self._asker.can_ask
+
+    async def _unlocked(self, file: KeyFile) -> KeyFile | None:
+        """The file with what a passphrase opens; None where nobody is here to give it, or none would help."""
+        if self._asker is None or not self._may_ask or not file.locked:
+            return None
+        return await self._ring.unlock(file, self._route, self._asker)
 
     async def close(self) -> None:
         """Let go of the agent."""
@@ -265,6 +281,17 @@ class Offer:
         )
 
 
+def _is_short(pair: asyncssh.SSHKeyPair, least: int) -> bool:
+    """Whether it is an RSA key of fewer bits than RequiredRSASize says."""
+    if pair.key_algorithm != b"ssh-rsa":
+        return False
+    rest = pair.key_public_data
+    for _ in range(2):  # the algorithm and the exponent, then the modulus
+        size = struct.unpack_from(">I", rest)[0]
+        rest = rest[4 + size :]
+    return int.from_bytes(rest[4:], "big").bit_length() < least
+
+
 def _narrowed(pair: asyncssh.SSHKeyPair, accepted: str | None) -> asyncssh.SSHKeyPair | None:
     """The key with the signatures that the config allows (PubkeyAcceptedAlgorithms), if any.
 
@@ -282,6 +309,19 @@ def _narrowed(pair: asyncssh.SSHKeyPair, accepted: str | None) -> asyncssh.SSHKe
     return narrowed
 
 
+def _public_half(
+    public: bytes, unlock: Callable[[], Awaitable[KeyFile | None]]
+) -> tuple[asyncssh.SSHKeyPair, ...]:
+    """Of a kind of key that asyncssh does not have: nothing."""
+    try:
+        text = b"%s %s" % (algorithm(public), base64.b64encode(public))
+        return (LockedPair(asyncssh.import_public_key(text), unlock),)
+    except (ValueError, struct.error):
+        return ()
+
+
 async def load(ring: KeyRing, route: Route, asker: Asker | None = None) -> Offer:
     """The keys for one login."""
-    return Offer(route, await asyncio.to_thread(ring.load, route), ring, asker)
+    files = await asyncio.to_thread(ring.load, route)
+    found = await asyncio.to_thread(lambda: [*map(read_certificate, route.certificates)])
+    return Offer(route, files, tuple(one for one in found if one is not None), ring, asker)

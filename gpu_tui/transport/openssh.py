@@ -24,7 +24,7 @@ from asyncssh.sftp import start_sftp_client
 
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.parse.lines import clean
-from gpu_tui.transport.access import Route
+from gpu_tui.transport.access import Route, openssh_missing
 from gpu_tui.transport.base import (
     OTHER_LOGIN,
     ChannelRefused,
@@ -60,10 +60,7 @@ async def connect(access: SshAccess, chain: Sequence[Route], why: str) -> OpenSs
     """Log in. `chain` are the hosts on the way, the box last. Raises a LinkError."""
     program = shutil.which("ssh")
     if program is None:
-        raise LinkError(
-            f"{access.host} needs the ssh program ({why}), and there is none here",
-            next="install OpenSSH's client",
-        )
+        raise openssh_missing(access.host, why)
     directory = await asyncio.to_thread(_directory, access, chain)
     made = OpenSshConnection(program, directory, chain, why)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.parse.lines import clean
-from gpu_tui.transport.access import Route
+from gpu_tui.transport.access import Route, home_config
 from gpu_tui.transport.base import (
     AuthRejected,
     ConnectRefused,
@@ -86,7 +86,8 @@ def master_words(access: SshAccess, config: str, socket: str, log: str, program:
 
 def shell_words(access: SshAccess) -> list[str]:
     """A shell for a person, by the user's own ssh and its own config, known hosts, agent and prompts."""
-    config = ["-F", access.config] if access.config else []
+    file = access.config or home_config()
+    config = ["-F", file] if file else []
     return [*config, *_way_words(access), "--", access.host]
 
 

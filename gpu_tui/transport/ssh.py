@@ -37,6 +37,7 @@ from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login, Stage
 from gpu_tui.transport.names import Names, connected
 from gpu_tui.transport.openssh import OpenSshConnection
+from gpu_tui.transport.own_ssh import Answers
 from gpu_tui.transport.packets import shorten
 from gpu_tui.transport.pattern import chosen
 from gpu_tui.transport.prompts import ASKER, Desk
@@ -61,7 +62,7 @@ HOST_SECONDS = 15.0  # per host on the way: a login at 400 ms one way takes 6.5 
 SHELL_SECONDS = 15.0
 LOSS_SECONDS = 2.0  # to learn what was lost: a jump host may have gone
 
-# A `Match exec` may hang for seconds, and hundreds of boxes read the same files: nobody else's threads wait for that.
+# ssh may run a `Match exec` for seconds, and hundreds of boxes ask: threads of the default pool must not wait for that.
 READERS = ThreadPoolExecutor(32, "ssh-config")
 
 
@@ -74,6 +75,7 @@ class SshTransport:
         self._doors = Doors()
         self._hops = Hops(self._dial_hop, self._doors)
         self._names = Names()
+        self._answers = Answers()
 
     def ask_again(self, instance: str) -> None:
         """A person wants another try: the next login of this box may ask for what was refused."""
@@ -88,7 +90,9 @@ class SshTransport:
 
     async def _enter(self, instance: Instance, read: Read) -> SshConnection | OpenSshConnection:
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(READERS, noting, read, routes_to, instance.ssh)
+        found = await loop.run_in_executor(
+            READERS, self._answers.used_by, instance.name, noting, read, routes_to, instance.ssh
+        )
         *before, route = found
         chain = tuple(before)
         why = next((host.via for host in (route, *chain) if host.via), None)
@@ -137,6 +141,7 @@ class SshTransport:
 
     async def close(self) -> None:
         """Close the shared jump connections and take away what is asked."""
+        self._answers.close()
         await self._ring.close()
         await self._hops.close()
 

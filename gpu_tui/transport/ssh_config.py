@@ -1,8 +1,8 @@
-"""ssh_config as ssh reads it, on top of asyncssh's reader: what that does otherwise is evened out here.
+"""Reads ssh_config where no OpenSSH client is here to do it (`own_ssh`), on top of asyncssh's reader.
 
-Evened out: /etc/ssh/ssh_config after the user's file, Include in the order of names and relative to
-where ssh looks, % tokens in `Match exec`, `Match final`, expansion once all files are read. What asyncssh cannot do
-at all is named by `ssh_options.beyond`: for such a host the user's own ssh program is used. Blocks on files.
+Where asyncssh reads otherwise than ssh, ssh is followed: /etc/ssh/ssh_config after the user's file, Include in the
+order of names and relative to where ssh looks, % tokens in `Match exec`, `Match final`, expansion once all files are
+read, and a directive that ssh does not know is refused. Blocks on files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha1
 from pathlib import Path
@@ -31,6 +32,7 @@ from gpu_tui.transport.read_files import note
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 Settings = tuple[tuple[str, object], ...]
+Lines = tuple[tuple[int, str, tuple[str, ...]], ...]
 
 # Directives that are not for a config to say here: what asyncssh finds wrong in one is no matter.
 _OURS = (
@@ -38,8 +40,8 @@ _OURS = (
 )  # fmt: skip
 # Directives that asyncssh's reader passes over and that must not be passed over.
 _ALSO = (
-    "BindInterface", "ForkAfterAuthentication", "KnownHostsCommand", "ProxyUseFdpass",
-    "PubkeyAcceptedAlgorithms", "RevokedHostKeys", "SecurityKeyProvider", "SessionType", "StdinNull",
+    "BindInterface", "ForkAfterAuthentication", "IgnoreUnknown", "KnownHostsCommand", "ProxyUseFdpass",
+    "PubkeyAcceptedAlgorithms", "RequiredRSASize", "RevokedHostKeys", "SecurityKeyProvider", "SessionType", "StdinNull",
 )  # fmt: skip
 _TEXTS = ("BindAddress", "HostKeyAlias", "PreferredAuthentications", "Tag", "User")
 _OLD_NAMES = {
@@ -51,7 +53,28 @@ INCLUDED_DEEP = 16  # files in files, as ssh allows
 EXEC_SECONDS = 10.0  # for the command of a `Match exec`
 _LONE = ("all", "canonical", "final")
 _WITH_PATTERN = ("host", "originalhost", "user", "localuser", "tagged", "exec")
-_TOKENS = ("CertificateFile", "IdentityAgent", "IdentityFile", "ProxyCommand")
+_TOKENS = (
+    "CertificateFile", "IdentityAgent", "IdentityFile", "ProxyCommand", "UserKnownHostsFile",
+)  # fmt: skip
+# Directives that no handler reads. Whatever ssh of any version takes, also what it only warns of; a name that is not
+# here is misspelt, and ssh does not connect with it.
+_OTHERS = """\
+addkeystoagent afstokenpassing batchmode channeltimeout checkhostip cipher clearallforwardings compressionlevel
+connectionattempts controlmaster controlpath controlpersist dsaauthentication dynamicforward
+enableescapecommandline escapechar exitonforwardfailure fallbacktorsh fingerprinthash forwardx11
+forwardx11timeout gatewayports globalknownhostsfile2 gssapiclientidentity gssapikexalgorithms
+gssapirenewalforcesrekey gssapiserveridentity gssapitrustdns hashknownhosts hostbasedacceptedalgorithms identityfile2
+ipqos kbdinteractivedevices keepalive kerberosauthentication kerberostgtpassing localcommand localforward loglevel
+logverbose nohostauthenticationforlocalhost numberofpasswordprompts obscurekeystroketiming permitlocalcommand
+permitremoteopen protocol refuseconnection remoteforward rhostsauthentication
+rhostsrsaauthentication rsaauthentication skeyauthentication smartcarddevice streamlocalbindmask
+streamlocalbindunlink stricthostkeychecking syslogfacility tisauthentication tunnel tunneldevice updatehostkeys
+useblacklistedkeys useprivilegedport userknownhostsfile2 useroaming usersh verifyhostkeydns versionaddendum
+visualhostkey warnweakcrypto xauthlocation
+"""
+_PASSED_OVER = frozenset(_OTHERS.split()) | (
+    {"usekeychain"} if sys.platform == "darwin" else frozenset()
+)
 
 
 class UserConfig(SSHClientConfig):
@@ -83,6 +106,22 @@ class UserConfig(SSHClientConfig):
         return config
 
     @classmethod
+    def from_answer(cls, values: Mapping[str, Sequence[str]], host: str) -> UserConfig:
+        """The config that `ssh -G` printed, by keyword in lower case."""
+        config = cls.read((), host)
+        config._path, config._line_no = Path("ssh -G"), 0
+        for name, said in values.items():
+            if name in cls._handlers:
+                option, handler = cls._handlers[name]
+                for value in said:
+                    handler(config, option, value.split() if name == "rekeylimit" else [value])
+        return config
+
+    def add(self, options: Mapping[str, object]) -> None:
+        """Set what is known already."""
+        self._options |= options
+
+    @classmethod
     def of(cls, settings: Settings, host: str) -> UserConfig:
         """The config that `settings` were taken from."""
         config = cls.read((), host)
@@ -107,10 +146,11 @@ class UserConfig(SSHClientConfig):
         self._path, self._matching = path, not self._only_looked_at
         self._tokens = {"%": "%"}
         note(path)
-        stat = path.stat()
-        for number, name, words in _lines(str(path), stat.st_mtime_ns, stat.st_size, stat.st_ino):
+        for number, name, words in read_lines(path):
             self._line_no = number
             if (known := self._handlers.get(name)) is None:
+                if not self._passes_over(name):
+                    self._error(f"Bad configuration option: {name}")
                 continue
             if not self._matching and name not in self._conditionals:
                 continue
@@ -133,13 +173,21 @@ class UserConfig(SSHClientConfig):
             # The variables of a ProxyCommand are its shell's business.
             expand = self._tokens_of if option == "ProxyCommand" else self._expand_val
             if isinstance(value, list):
-                self._options[option] = [*dict.fromkeys(expand(item) for item in value)]
+                self._options[option] = [expand(item) for item in value]
             elif isinstance(value, str):
                 self._options[option] = expand(value)
 
-    def expanded(self, value: str) -> str:
-        """With the % tokens and the `${VAR}` of what was read."""
-        return self._expand_val(value)
+    def _passes_over(self, name: str) -> bool:
+        """Whether ssh takes this directive, or was asked to ignore it."""
+        ignored = str(self._options.get("IgnoreUnknown", "")).lower()
+        return name in _PASSED_OVER or name in _OURS or bool(patterns(ignored).matches(name))
+
+    @property
+    def unread(self) -> str | None:
+        """A directive that only ssh itself can follow, or None."""
+        if self._options.get("CanonicalizeHostname"):
+            return "CanonicalizeHostname"
+        return f"Match {self.strange}" if self.strange else None
 
     def _tokens_of(self, value: str) -> str:
         return re.sub(r"%(.)", self._expand_token, value)
@@ -278,11 +326,15 @@ class UserConfig(SSHClientConfig):
 _LINE = re.compile(r"([^\s=\"]+)\s*=?\s*(.*)", re.DOTALL)
 
 
+def read_lines(path: Path) -> Lines:
+    """(number, directive, words) of each line. Raises OSError or asyncssh.ConfigParseError."""
+    stat = path.stat()
+    return _lines(str(path), stat.st_mtime_ns, stat.st_size, stat.st_ino)
+
+
 @lru_cache(maxsize=64)
-def _lines(
-    path: str, mtime: int, size: int, inode: int
-) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
-    """(number, directive, words) of each line of one state of a file; hundreds of hosts share one."""
+def _lines(path: str, mtime: int, size: int, inode: int) -> Lines:
+    """Those of one state of a file; hundreds of hosts share one."""
     found = []
     text = Path(path).read_bytes().decode("utf-8", "replace")
     for number, raw in enumerate(text.split("\n"), start=1):

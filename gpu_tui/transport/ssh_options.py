@@ -38,10 +38,6 @@ def beyond(config: UserConfig) -> str | None:
         return "SecurityKeyProvider"
     if str(get("ProxyUseFdpass") or "no").lower() in ("yes", "true"):
         return "ProxyUseFdpass"
-    if get("CanonicalizeHostname"):
-        return "CanonicalizeHostname"
-    if config.strange:
-        return f"Match {config.strange}"
     if not methods(config) and get("GSSAPIAuthentication"):
         return "GSSAPIAuthentication"
     if not methods(config) and get("HostbasedAuthentication"):

@@ -1,6 +1,6 @@
-"""ssh_config against the oracle: what `ssh -G` of the real OpenSSH makes of the same file.
+"""Our own reader of ssh_config, for machines without OpenSSH, against what `ssh -G` makes of the same file.
 
-`DIRECTIVES` says of every directive what becomes of it here; a directive that is not in it fails.
+`DIRECTIVES` says of every directive what becomes of it; a directive that is not in it fails.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from boxes import make_key
 
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.transport import access as access_module
-from gpu_tui.transport import ssh_config
+from gpu_tui.transport import own_ssh, ssh_config
 from gpu_tui.transport.access import Route, resolve, routes_to
 from gpu_tui.transport.base import HostKeyRejected, LinkError
 from gpu_tui.transport.pattern import accepts
@@ -30,18 +30,18 @@ HONOURED, FALLBACK, REFUSED, MOOT = "honoured", "by ssh itself", "refused", "moo
 # the transport of that host, and said so; refused, with the reason; or moot, having nothing to act on.
 DIRECTIVES: dict[str, tuple[str, str]] = {
     "Host": (HONOURED, ""),
-    "Match": (HONOURED, "localnetwork and newer criteria: by ssh itself"),
+    "Match": (HONOURED, "localnetwork and newer criteria: refused where no OpenSSH is here"),
     "Include": (HONOURED, ""),
     "AddKeysToAgent": (REFUSED, "nothing is left in the user's agent"),
     "AddressFamily": (HONOURED, ""),
     "BatchMode": (MOOT, "who may be asked is ours to say"),
     "BindAddress": (HONOURED, ""),
     "BindInterface": (FALLBACK, ""),
-    "CanonicalDomains": (FALLBACK, "with CanonicalizeHostname"),
-    "CanonicalizeFallbackLocal": (FALLBACK, "with CanonicalizeHostname"),
-    "CanonicalizeHostname": (FALLBACK, ""),
-    "CanonicalizeMaxDots": (FALLBACK, "with CanonicalizeHostname"),
-    "CanonicalizePermittedCNAMEs": (FALLBACK, "with CanonicalizeHostname"),
+    "CanonicalDomains": (HONOURED, "with CanonicalizeHostname"),
+    "CanonicalizeFallbackLocal": (HONOURED, "with CanonicalizeHostname"),
+    "CanonicalizeHostname": (HONOURED, "refused where no OpenSSH is here"),
+    "CanonicalizeMaxDots": (HONOURED, "with CanonicalizeHostname"),
+    "CanonicalizePermittedCNAMEs": (HONOURED, "with CanonicalizeHostname"),
     "CASignatureAlgorithms": (HONOURED, "by ssh itself where a name is unknown to us"),
     "CertificateFile": (HONOURED, ""),
     "CheckHostIP": (MOOT, "off by default, and no check less is made"),
@@ -81,7 +81,7 @@ DIRECTIVES: dict[str, tuple[str, str]] = {
     "IdentitiesOnly": (HONOURED, ""),
     "IdentityAgent": (HONOURED, ""),
     "IdentityFile": (HONOURED, ""),
-    "IgnoreUnknown": (HONOURED, "unknown directives are passed over"),
+    "IgnoreUnknown": (HONOURED, ""),
     "IPQoS": (MOOT, "left to the system"),
     "KbdInteractiveAuthentication": (HONOURED, ""),
     "KbdInteractiveDevices": (MOOT, "left to the server"),
@@ -109,7 +109,7 @@ DIRECTIVES: dict[str, tuple[str, str]] = {
     "RemoteCommand": (REFUSED, "what runs on a box is ours"),
     "RemoteForward": (REFUSED, "watching opens no port"),
     "RequestTTY": (REFUSED, "bytes go unchanged only without one"),
-    "RequiredRSASize": (MOOT, "the server decides"),
+    "RequiredRSASize": (HONOURED, "of our keys"),
     "RevokedHostKeys": (FALLBACK, ""),
     "SecurityKeyProvider": (FALLBACK, ""),
     "SendEnv": (REFUSED, "a box learns nothing of this machine"),
@@ -133,6 +133,13 @@ DIRECTIVES: dict[str, tuple[str, str]] = {
     "VisualHostKey": (MOOT, "no terminal"),
     "XAuthLocation": (REFUSED, "as ForwardX11"),
 }
+
+
+@pytest.fixture(autouse=True)
+def no_openssh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine without one: our own reader reads."""
+    monkeypatch.setattr(own_ssh, "ask", lambda *question: None)
+
 
 needs_ssh = pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh here")
 
@@ -232,6 +239,18 @@ CASES = {
     "a criterion with its value": "Match host=box !user=root\n Port 53\nMatch user=root,me\n Port 1\n",
     "windows line ends": "Host box\r\n Port 91\r\n User me\r\n",
 }
+# What ssh refuses without looking at it as a value: whole files, as bytes.
+NO_CONFIG = {
+    "a byte order mark": b"\xef\xbb\xbfHost box\n Port 7\n",
+    "utf-16": "Host box\n Port 7\n".encode("utf-16"),
+    "utf-16 without a mark": "Host box\n Port 7\n".encode("utf-16-le"),
+    "a misspelt word": b"Host box\n Hsot other\n",
+    "a misspelt word of another host": b"Host other\n Prot 7\nHost box\n Port 7\n",
+    "a misspelt word that is ignored too late": b"Host box\n Prot 7\nIgnoreUnknown Prot\n",
+    "a misspelt word that another host ignores": b"Host other\n IgnoreUnknown Prot\nHost box\n Prot 7\n",
+    "a misspelt word, another is ignored": b"IgnoreUnknown Use*\nHost box\n Prot 7\n",
+    "an included misspelt word": b"Host other\n Include {more}\n",
+}
 REFUSED_BY_BOTH = (
     "Port 70000", "Port -1", "Port 0", "Port 2_2", "ConnectTimeout -1", "ConnectTimeout 1x",
     "User 'me", "Include {path}", "ProxyJump h:99999", "ProxyJump h:²", "ProxyJump h:x",
@@ -264,6 +283,56 @@ def test_what_ssh_refuses_is_a_sentence(line: str, tmp_path: Path) -> None:
         oracle(path)
     with pytest.raises(LinkError):
         routes_to(access)
+
+
+@needs_ssh
+@pytest.mark.parametrize("name", NO_CONFIG)
+def test_a_file_that_ssh_refuses_leads_nowhere(name: str, tmp_path: Path) -> None:
+    path, more = tmp_path / "config", tmp_path / "more"
+    more.write_text("Host box\nHots other\n")
+    path.write_bytes(NO_CONFIG[name].replace(b"{more}", os.fsencode(more)))
+    with pytest.raises(subprocess.CalledProcessError):
+        oracle(path)
+    with pytest.raises(LinkError, match="Bad configuration option"):
+        resolve(SshAccess("box", config=str(path)))
+
+
+@needs_ssh
+def test_what_this_ssh_knows_is_no_misspelt_word(tmp_path: Path) -> None:
+    """Also what it only warns of; and of what no ssh knows, what it was asked to ignore."""
+    path = tmp_path / "config"
+    for word in (*ssh_config._PASSED_OVER, *UserConfig._handlers, *ssh_config._OURS):
+        path.write_text(f"Host other\n {word} 5\n")
+        said = subprocess.run(["ssh", "-F", path, "-G", "box"], capture_output=True, text=True)
+        if "Bad configuration option" in said.stderr:
+            assert word in NEWER, word
+    path.write_text("")
+    for word in oracle(path):
+        assert resolve(read(path, f"Host other\n {word} 5\nHost box\n Port 8\n")).port == 8
+    for words in ("IgnoreUnknown Prot", "IgnoreUnknown a,PR*\nPrim 4", "IgnoreUnknown *"):
+        assert resolve(read(path, f"{words}\nHost box\n Prot 7\n Port 8\n")).port == 8
+
+
+# Words of an ssh that is newer than the oldest one that this test may run with.
+NEWER = {
+    "channeltimeout", "gssapiclientidentity", "gssapikexalgorithms", "gssapikeyexchange",
+    "gssapirenewalforcesrekey", "gssapiserveridentity", "gssapitrustdns", "obscurekeystroketiming",
+    "refuseconnection", "tag", "usekeychain", "versionaddendum", "warnweakcrypto",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("CanonicalizeHostname yes", "CanonicalizeHostname"),
+        ("Match localnetwork 10.0.0.0/8\n Port 7", "Match localnetwork"),
+    ],
+)
+def test_what_only_ssh_reads_is_refused_without_one(line: str, reason: str, tmp_path: Path) -> None:
+    access = read(tmp_path / "config", f"Host box\n {line}\n")
+    with pytest.raises(LinkError, match=rf"needs the ssh program \({reason}\)") as caught:
+        resolve(access)
+    assert caught.value.next == "install OpenSSH's client"
 
 
 def test_a_time_to_connect(tmp_path: Path) -> None:
@@ -405,10 +474,8 @@ def test_what_asyncssh_takes_from_the_config_it_takes(line: str, tmp_path: Path)
         ("RevokedHostKeys /etc/revoked", "RevokedHostKeys"),
         ("BindInterface eth0", "BindInterface"),
         ("ProxyUseFdpass yes", "ProxyUseFdpass"),
-        ("CanonicalizeHostname yes", "CanonicalizeHostname"),
         ("CanonicalizeHostname no", None),
         ("Match final\n Port 7", None),
-        ("Match sessiontype shell\n Port 7", "Match sessiontype"),
         ("PubkeyAcceptedAlgorithms +ssh-rsa", None),
         ("PubkeyAcceptedAlgorithms ssh-ed25519", None),
         ("GSSAPIAuthentication yes", None),

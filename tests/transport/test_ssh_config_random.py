@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from test_ssh_config import oracle, ours, read
+from test_ssh_config import no_openssh, oracle, ours, read  # noqa: F401 - a fixture
 
 from gpu_tui.transport.access import resolve
 
