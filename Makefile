@@ -14,9 +14,9 @@ WORKERS ?= 3
 APT := openssh-server openssh-client tmux procps busybox rsync librsvg2-bin fonts-firacode task-spooler \
 	slurm-wlm munge $(if $(shell command -v kubectl),,kubernetes-client)
 
-# What a test skips without: a browser (160 MB), further shells, and links that can be cut. Not every system has them
-# by these names.
-APT_MORE := chromium zsh fish tcsh iproute2 nftables
+# What a test skips without: a browser (160 MB), further shells, links that can be cut, another ssh server. Not every
+# system has them by these names.
+APT_MORE := chromium zsh fish tcsh iproute2 nftables dropbear-bin
 
 # A fact's age is judged as of the newest commit, so that an old commit stays green.
 TODAY := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)

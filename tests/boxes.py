@@ -96,7 +96,7 @@ class Sshd:
         )
         log = etc / "sshd.log"
         self._process = subprocess.Popen(
-            [*self._under, _sshd(), "-D", "-f", str(etc / "sshd_config"), "-E", str(log)],
+            [*self._under, *self._command(etc / "sshd_config", log)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -105,6 +105,10 @@ class Sshd:
         self._wait_listening(log)
         self.trust()
         return self
+
+    def _command(self, config: Path, log: Path) -> list[str]:
+        """What is started; it must go on for as long as the box lives."""
+        return [_sshd(), "-D", "-f", str(config), "-E", str(log)]
 
     def _wait_listening(self, log: Path) -> None:
         """Connect until the banner comes: the listener's own readiness."""

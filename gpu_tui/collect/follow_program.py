@@ -315,7 +315,7 @@ gpu_tui_follow=@PROGRAM@
 unset BASH_ENV ENV
 if bash --norc --noprofile -c '[ "$BASH_VERSINFO" -ge 4 ]' </dev/null >/dev/null 2>&1; then
     export gpu_tui_follow
-    exec bash --norc --noprofile -c 'eval "$gpu_tui_follow"' follow
+    exec bash --norc --noprofile -c 'eval "$gpu_tui_follow"' follow ${1:+"$1"}
 fi
 eval "$gpu_tui_follow"
 exit

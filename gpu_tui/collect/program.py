@@ -71,12 +71,12 @@ begin() {
     [ "${#sampler}" -gt @LONGEST@ ] || {
         [ -z "$BASH_VERSION" ] &&
             ! "$bash" --norc --noprofile -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]' </dev/null >/dev/null 2>&1
-    } || GPU_TUI_ROLE= GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c @PLAY@
+    } || GPU_TUI_ROLE= GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c @PLAY@ sampler ${1:+"$1"}
     exec 3<&0 </dev/null 2>/dev/null
     role=
     eval "$sampler"
 }
-begin; exit # on one line: what followed would be read as if the client had sent it
+begin "$1"; exit # on one line: what followed would be read as if the client had sent it
 """
 
 # Before all, python where it works: the first in the PATH or PYTHONS that is no script (such shims are slow). It has

@@ -29,6 +29,8 @@ _TOOL = re.compile(
     r"ipython|bpython|ptpython|i?pdb|pudb|conda|mamba|poetry|pipenv|pdm|virtualenv|venv|build|setup|cmake|ninja|meson"
     r"|tox|nox|mypy|huggingface-cli|hf|modelscope|kaggle|gdown|aws|s3cmd|gsutil|gcloud|dvc|yt-dlp|nvitop|gpustat|glances"
 )
+SSH_SERVERS = ("sshd", "dropbear")
+_SESSION = re.compile(r"sshd(?:-session)?: \S+@")
 MULTIPLEXERS = ("tmux", "screen", "zellij", "abduco", "dtach")
 
 
@@ -174,14 +176,21 @@ def session_of(processes: Sequence[Process], run: Run) -> Session:
     seen: set[int] = set()
     while first is not None and first.pid not in seen:
         seen.add(first.pid)
-        name = first.name.lower()
-        if name.startswith(MULTIPLEXERS):
+        if first.name.lower().startswith(MULTIPLEXERS):
             return Session("tmux")
-        if name.startswith("sshd") and first.ppid in table and _is_sshd(table[first.ppid]):
+        if _serves_one(first, table.get(first.ppid)):
             return Session("ssh", first.pid)
         first = table.get(first.ppid)
     return Session("none")
 
 
-def _is_sshd(process: Process) -> bool:
-    return process.name.lower().startswith("sshd")
+def _serves_one(process: Process, parent: Process | None) -> bool:
+    """It is the process of sshd or dropbear for one connection: a child of the listener, or one that
+    inetd started (`-i`), which says whose session it is.
+    """
+    kind = next((name for name in SSH_SERVERS if process.name.lower().startswith(name)), None)
+    if kind is None:
+        return False
+    if parent is not None and parent.name.lower().startswith(kind):
+        return True
+    return "-i" in process.argv or _SESSION.match(" ".join(process.argv)) is not None

@@ -18,12 +18,13 @@ from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import Roster
-from gpu_tui.teardown.idle import DEAD, own_tree, watches, working
+from gpu_tui.teardown.idle import DEAD, IDLE, Image, fits, program_of, watches, working
 from gpu_tui.teardown.logins import LOGINS_MOST, logins
-from gpu_tui.transport.base import Connection
+from gpu_tui.teardown.own import UNSEEN, Own, own_processes
+from gpu_tui.transport.base import Connection, nonce_of
 
 SURVEY_LIMIT = 30.0  # seconds
-SURVEY_PARTS = 7
+SURVEY_PARTS = 8
 SETTLE = 5.0  # a file younger than this many box seconds may still be written
 RECENT_MOST = 500  # more files of the last minute than this are not looked at one by one
 TEXT_CAP = 16 << 20
@@ -51,7 +52,8 @@ class Survey:
     pids of the shell that looked and of its parent, where the table is of the same machine.
     `hidden`: the kernel leaves other people's processes out of the table (proc(5), hidepid). `logins`:
     who has a terminal there, by `who` and by the table; None where neither can tell. `opened`: pid -> the
-    numbers N of the /dev/nvidiaN that it holds.
+    numbers N of the /dev/nvidiaN that it holds. `images`: the kernel's word on each process's program.
+    `nonce` is the connection's.
     """
 
     boot_id: str | None
@@ -64,6 +66,22 @@ class Survey:
     hidden: bool = False
     logins: tuple[str, ...] | None = None
     opened: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    images: Mapping[int, Image] = field(default_factory=dict)
+    nonce: str = ""
+
+    @property
+    def own(self) -> Own:
+        """What of the table is this connection's own looking."""
+        if self.asked_by is None:
+            return Own()
+        return own_processes(self.processes or (), self.asked_by, self.nonce, self.images)
+
+    @property
+    def unseen(self) -> str | None:
+        """Why it is not known who works there, though a table was read; None where it is known."""
+        if self.hidden:
+            return HIDDEN
+        return UNSEEN if self.processes is not None and self.own.unseen else None
 
     def identity(self, instance: Instance, connection: Connection) -> Identity:
         """Which machine this is, as far as it is known."""
@@ -87,7 +105,7 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
     *parts, end = done.stdout.decode("utf-8", "surrogateescape").split(f"@{mark}\n")
     if len(parts) != SURVEY_PARTS or end.strip() != "end":
         raise BoxError("the box did not answer a small sh program to its end")
-    return survey_of(parts, instance)
+    return survey_of(parts, instance, nonce_of(connection))
 
 
 def survey_program(instance: Instance, mark: str) -> str:
@@ -104,9 +122,10 @@ def survey_program(instance: Instance, mark: str) -> str:
     )
 
 
-def survey_of(parts: Sequence[str], instance: Instance) -> Survey:
-    """What the SURVEY_PARTS parts of a look say."""
-    boot, asked, people, table, where, recent, open_files = (p.strip("\n") for p in parts)
+def survey_of(parts: Sequence[str], instance: Instance, nonce: str) -> Survey:
+    """What the SURVEY_PARTS parts of a look say. `nonce`: the connection's."""
+    boot, asked, people, table, programs, *rest = (p.strip("\n") for p in parts)
+    where, recent, open_files = rest
     writers, opened = _holders(open_files, where)
     processes = _processes(table)
     pids = re.fullmatch(r"(\d{1,9}) (\d{1,9})( hidden)?", asked)
@@ -121,6 +140,8 @@ def survey_of(parts: Sequence[str], instance: Instance) -> Survey:
         asked_by=(int(pids[1]), int(pids[2])) if pids and instance.roots.proc == "/proc" else None,
         hidden=pids is None or pids[3] is not None,
         logins=logins(people, processes or ()),
+        images=_images(programs),
+        nonce=nonce,
     )
 
 
@@ -130,15 +151,16 @@ def work(seen: Survey, queue_file: str | None, roster: Roster | None) -> tuple[s
     Stricter than the verdict: whatever is not known to be idle counts, because what is not understood
     must not be torn down.
     """
-    if seen.processes is None or seen.hidden:
+    if seen.processes is None or seen.unseen:
         return None
-    own = own_tree(seen.processes, *seen.asked_by) if seen.asked_by else frozenset()
-    found = {process.pid: process for process in working(seen.processes, seen.on_gpu, own)}
+    own = seen.own
+    busy = working(seen.processes, seen.on_gpu, own.pids, seen.images)
+    found = {process.pid: process for process in busy}
     found |= {p.pid: p for p in find_run(seen.processes, queue_file, roster).runners}
     writing = {pid for pid, _ in seen.writers}
     found |= {p.pid: p for p in seen.processes if p.pid in writing and p.state not in DEAD}
     lines = [
-        _named(process, harmless=pid not in writing | seen.on_gpu)
+        _named(process, seen, own, harmless=pid not in writing | seen.on_gpu)
         for pid, process in sorted(found.items())
     ]
     lines += [
@@ -147,11 +169,15 @@ def work(seen: Survey, queue_file: str | None, roster: Roster | None) -> tuple[s
     return tuple(lines)
 
 
-def _named(process: Process, *, harmless: bool) -> str:
+def _named(process: Process, seen: Survey, own: Own, *, harmless: bool) -> str:
     """`harmless`: it neither writes results nor holds a card, so its command may be taken at its word."""
     command, pid = " ".join(process.argv) or process.name, process.pid
+    if harmless and pid in own.doubtful:
+        return f"may be this gpu-tui's own, but {own.why}: {plain(command, 24)} (pid {pid})"
     if harmless and watches(process):
         return f"another gpu-tui watches this box, by its command: {plain(command, 24)} (pid {pid})"
+    if program_of(process) in IDLE and not fits(process, seen.images.get(pid)):
+        return f"{plain(command, 80)} (pid {pid}, its program is {plain(process.name, 20)})"
     return f"{plain(command, 80)} (pid {pid})"
 
 
@@ -183,6 +209,17 @@ def _processes(table: str) -> tuple[Process, ...] | None:
         words = tuple(word for word in command.split("\x1f") if word)
         rows.append(Process(number, int(match[3]), match[1], words, match[2]))
     return tuple(rows) or None
+
+
+def _images(listing: str) -> Mapping[int, Image]:
+    """`ls -ln` of the links `/proc/PID/exe`. One that is listed twice is a forged name: it fits no title."""
+    found: dict[int, Image] = {}
+    for line in listing.split("\n"):
+        row = re.fullmatch(r"l\S+ +\d+ +(\d{1,18}) .*/([0-9]{1,18})/exe(?: -> (.+))?", line)
+        if row is not None:
+            pid = int(row[2])
+            found[pid] = Image(None, "?") if pid in found else Image(int(row[1]), row[3])
+    return found
 
 
 def _busy(recent: str) -> tuple[str, ...] | None:
@@ -245,6 +282,8 @@ for p in "$proc"/[0-9]*; do
   c=$(tr '\\000\\n\\t' '\\037  ' 2>/dev/null <"$p/cmdline")
   printf '%s\\t%s\\t%s\\n' "${{p##*/}}" "$c" "$s"
 done
+m
+ls -ln "$proc"/[0-9]*/exe 2>/dev/null
 m
 r=
 if [ -n "$root" ] && cd -- "$root" 2>/dev/null; then r=$(pwd -P); printf '%s\\n' "$r"; fi

@@ -35,7 +35,9 @@ async def unseen_cards(connection: Connection, seen: Survey, proc: str = "/proc"
     passes.
     """
     processes = seen.processes or ()
-    works = {p.pid for p in working(processes, seen.on_gpu) if p.pid in seen.on_gpu}
+    works = {
+        p.pid for p in working(processes, seen.on_gpu, images=seen.images) if p.pid in seen.on_gpu
+    }
     if any(p.name == ASKING and p.state == "D" and p.ppid == 1 for p in processes):
         return ((ASKING, HUNG),)  # a dead driver holds it, and would hold another
     mark = secrets.token_hex(8)

@@ -41,7 +41,7 @@ from gpu_tui.core.transfer import Meter, Transfer
 from gpu_tui.providers.base import Provider, SeenFromInside, WorksElsewhere, state_of
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
-from gpu_tui.teardown.box import HIDDEN, BoxError, NotConnected, Survey, survey, work
+from gpu_tui.teardown.box import BoxError, NotConnected, Survey, survey, work
 from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.cards import unseen_cards
 from gpu_tui.teardown.hashing import one_file, stamps
@@ -128,8 +128,8 @@ class Gather:
         """Rung 2: what works there now."""
         seen = await self._survey()
         running = self._work(seen, await self._roster(), await self._away())
-        hidden = HIDDEN if seen.hidden and running is None else None
-        return Quiet(running, seen.busy, hidden, await self._cards(seen))
+        why = seen.unseen if running is None else None
+        return Quiet(running, seen.busy, why, await self._cards(seen))
 
     async def inventory(self) -> Inventory:
         """Rung 3: every result file, hashed on the box."""

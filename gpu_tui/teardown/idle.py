@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from posixpath import basename
+from types import MappingProxyType
 
 from gpu_tui.core.readings import Process
+from gpu_tui.transport.base import NONCE
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "ksh", "fish"})
 DEAD = frozenset({"Z", "X"})
@@ -86,67 +89,115 @@ GPU_TOOLS = frozenset(
     {"nvidia-persistenced", "nv-hostengine", "nvidia-smi", "nvtop", "nvitop", "gpustat"}
 )
 
-# How the command of a gpu-tui's own look at a box begins, behind `-c`. It says who it is, and proves nothing.
-WATCHERS = ("sampler=$GPU_TUI_SAMPLER role=", 'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))')
+# How the commands of a gpu-tui that watches begin, after `-c`. They say who it is, and prove nothing.
+WATCHERS = (
+    "sampler=$GPU_TUI_SAMPLER role=",
+    'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))',
+    'eval "$gpu_tui_follow"',
+)
+
+# Programs that are many in one file, which a title names by one of its names.
+ALL_IN_ONE = frozenset({"busybox", "toybox", "coreutils", "dropbearmulti", "exe"})
+COMM = 15  # bytes that the kernel keeps of a program's name
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """What the kernel says of a process's program: the owner, and the file that it runs; each None where
+    the kernel does not show it to this login. No title changes either.
+    """
+
+    uid: int | None = None
+    path: str | None = None
+
+
+_UNSHOWN = Image()
 
 
 def working(
-    processes: Sequence[Process], on_gpu: Set[int] = frozenset(), own: Set[int] = frozenset()
+    processes: Sequence[Process],
+    on_gpu: Set[int] = frozenset(),
+    own: Set[int] = frozenset(),
+    images: Mapping[int, Image] = MappingProxyType({}),
 ) -> tuple[Process, ...]:
     """Every living process that may be work. `own`: our looking at the box, children included."""
     table = {process.pid: process for process in processes}
+
+    def works(process: Process) -> bool:
+        image, holds = images.get(process.pid, _UNSHOWN), process.pid in on_gpu
+        if process.pid in own:
+            # What a login's own profile starts is a child of our shell, too.
+            return (holds and not _holds_gpu_idly(process, image)) or _runs_script(process)
+        idle = _holds_gpu_idly(process, image) if holds else _is_idle(process, image)
+        return not idle or _holds_up(process, table)
+
     return tuple(
         process
         for process in processes
-        if process.state not in DEAD
-        and process.pid not in own
-        and not _is_kernel(process, table)
-        and (
-            not (_holds_gpu_idly(process) if process.pid in on_gpu else _is_idle(process))
-            or _holds_up(process, table)
-        )
+        if process.state not in DEAD and not _is_kernel(process, table) and works(process)
     )
 
 
 def watches(process: Process) -> bool:
     """By its command it is a gpu-tui that watches this box. It is work all the same: anybody can be called so."""
-    return (
-        len(process.argv) > 2 and process.argv[-2] == "-c" and process.argv[-1].startswith(WATCHERS)
+    pairs = zip(process.argv, process.argv[1:], strict=False)
+    return any(
+        (word == "-c" and after.startswith(WATCHERS)) or (word == "-s" and after.startswith(NONCE))
+        for word, after in pairs
     )
 
 
-def own_tree(processes: Sequence[Process], shell: int, parent: int) -> frozenset[int]:
-    """Our own shell, what hangs below it, and the other channels of the same ssh connection.
-
-    Empty where the table does not show the shell below that parent: it is of another machine then.
+def fits(process: Process, image: Image | None = None) -> bool:
+    """Whether its title names the program that it is, as the kernel knows it: a process may call itself
+    anything (setproctitle, `exec -a`). A program of Python or node is judged by its script.
     """
-    table = {process.pid: process for process in processes}
-    mine = table.get(shell)
-    if mine is None or mine.ppid != parent or _program(mine) not in SHELLS:
-        return frozenset()
-    server = table.get(parent)
-    top = {parent} if server and _program(server).startswith(("sshd", "dropbear")) else {shell}
-    # The listening server is the parent of everybody's sessions: never take that one for ours.
-    if server and ("[listener]" in " ".join(server.argv) or server.ppid in (0, 1)):
-        top = {shell}
-    found: set[int] = set(top)
-    while more := {p.pid for p in processes if p.ppid in found} - found:
-        found |= more
-    return frozenset(found)
+    title = program_of(process)
+    names = [process.name.removesuffix(": server").removesuffix(": client")]  # as tmux calls itself
+    if image is not None and image.path:
+        names.append(basename(image.path.removesuffix(" (deleted)")))
+    return all(_fits(title, name) for name in names)
 
 
-def _is_idle(process: Process) -> bool:
-    program = _program(process)
+def _fits(title: str, name: str) -> bool:
+    """`name`: the kernel's, cut after 15 bytes where it is no file's: `zsh-5.9` and `screen` are zsh and SCREEN."""
+    if name in ALL_IN_ONE:
+        return True
+    for kind in (SHELLS, INIT):
+        if title in kind and any(_fits_word(one, name) for one in kind):
+            return True
+    return _fits_word(title, name)
+
+
+def _fits_word(title: str, name: str) -> bool:
+    title, name = title.lower(), name.lower()
+    rest = name.removeprefix(title)
+    if rest == name:
+        return len(name) == COMM and title.startswith(name)
+    return not rest or rest[0] in "-." or rest[0].isdecimal()
+
+
+def _runs_script(process: Process) -> bool:
+    """A Python with a script or a module that is none of the idle ones: we start none such."""
+    if not program_of(process).startswith("python"):
+        return False
+    names = _scripts(process.argv[1:], "c", _PYTHON_VALUES, "m")
+    return any(name != "-c" and name not in IDLE for name in names)
+
+
+def _is_idle(process: Process, image: Image) -> bool:
+    program = program_of(process)
     if program in SHELLS:
         scripts = list(_scripts(process.argv[1:], "c", _SHELL_VALUES))
-        return not scripts or process.pid == 1 or scripts[0] in SERVERS
+        if not scripts:
+            return fits(process, image)
+        return process.pid == 1 or scripts[0] in SERVERS
     if program.startswith("python"):
         return any(name in IDLE for name in _scripts(process.argv[1:], "c", _PYTHON_VALUES, "m"))
     if program == "watch":
-        return _only_reads(process.argv[1:])
+        return _only_reads(process.argv[1:]) and fits(process, image)
     if program == "node":
         return any(part in EDITORS for word in process.argv[:2] for part in word.split("/"))
-    return program in IDLE or program.startswith("systemd-")
+    return (program in IDLE or program.startswith("systemd-")) and fits(process, image)
 
 
 def _only_reads(words: Sequence[str]) -> bool:
@@ -167,22 +218,21 @@ def _holds_up(process: Process, table: Mapping[int, Process]) -> bool:
     """It ends by itself, and a shell that somebody types into waits for it: what was typed behind it
     (`sleep 7200 && train`) stands in no command line.
     """
-    program, words = _program(process), process.argv[1:]
+    program, words = program_of(process), process.argv[1:]
     if program == "tail":
         return any(word.startswith("--pid") for word in words)
     if program != "sleep" or (words and all(word in ENDLESS for word in words)):
         return False
     shell = table.get(process.ppid)
-    if shell is None or shell.pid == 1 or _program(shell) not in SHELLS:
+    if shell is None or shell.pid == 1 or program_of(shell) not in SHELLS:
         return False
     return not any(_scripts(shell.argv[1:], "c", _SHELL_VALUES))
 
 
-def _holds_gpu_idly(process: Process) -> bool:
-    names = {_program(process)}
-    if _program(process).startswith("python"):
-        names = set(_scripts(process.argv[1:], "c", _PYTHON_VALUES, "m"))
-    return bool(names & GPU_TOOLS)
+def _holds_gpu_idly(process: Process, image: Image) -> bool:
+    if program_of(process).startswith("python"):
+        return bool(GPU_TOOLS.intersection(_scripts(process.argv[1:], "c", _PYTHON_VALUES, "m")))
+    return program_of(process) in GPU_TOOLS and fits(process, image)
 
 
 def _is_kernel(process: Process, table: Mapping[int, Process]) -> bool:
@@ -193,7 +243,7 @@ def _is_kernel(process: Process, table: Mapping[int, Process]) -> bool:
     return parent is not None and parent.name == "kthreadd" and not parent.argv
 
 
-def _program(process: Process) -> str:
+def program_of(process: Process) -> str:
     """The program's bare name; `sshd: root@pts/0` and `-bash` are what they say first."""
     if not process.argv:
         return process.name

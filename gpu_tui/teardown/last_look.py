@@ -24,7 +24,7 @@ from gpu_tui.teardown.hashing import (
     stamps_from,
 )
 from gpu_tui.teardown.mounts import Unknown, from_mount_table, without_ctime
-from gpu_tui.transport.base import Connection
+from gpu_tui.transport.base import Connection, nonce_of
 from gpu_tui.transport.channels import guarded
 
 LAST_LOOK_SECONDS = 120.0
@@ -55,7 +55,8 @@ async def last_look(
     """
     mark = secrets.token_hex(8)
     data, read_at = await _answer(connection, _program(instance, root, mark), mark, boot)
-    return await asyncio.to_thread(_look, data, read_at, instance, root, mark)
+    nonce = nonce_of(connection)
+    return await asyncio.to_thread(_look, data, read_at, instance, root, mark, nonce)
 
 
 def _program(instance: Instance, root: str | None, mark: str) -> str:
@@ -99,7 +100,9 @@ async def _answer(
     raise BoxError("the last look at the box did not come to its end")
 
 
-def _look(data: bytes, read_at: float, instance: Instance, root: str | None, mark: str) -> LastLook:
+def _look(
+    data: bytes, read_at: float, instance: Instance, root: str | None, mark: str, nonce: str
+) -> LastLook:
     parts = data.split(f"@{mark}\n".encode())
     first = second = mounts = b""
     if root is not None and len(parts) == SURVEY_PARTS + 4:
@@ -108,7 +111,8 @@ def _look(data: bytes, read_at: float, instance: Instance, root: str | None, mar
         parts = parts[:-1]
     else:
         raise BoxError("the last look at the box is not whole")
-    seen = survey_of([part.decode("utf-8", "surrogateescape") for part in parts], instance)
+    texts = [part.decode("utf-8", "surrogateescape") for part in parts]
+    seen = survey_of(texts, instance, nonce)
     if root is None:
         return LastLook(seen, read_at)
     if seen.root != root:

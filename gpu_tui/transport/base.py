@@ -7,6 +7,7 @@ seam: above it only `LinkError` and its children exist.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Protocol
 from gpu_tui.core.command import Completed as Completed
 from gpu_tui.core.fleet import Instance
 
+NONCE = "gpu-tui-"  # how the nonce of a connection begins: `ps` on the box shows it
 ARRIVAL_SECONDS = 60.0  # that a program may be on its way
 State = tuple[int, int]  # of a file: when it was changed, and its size
 
@@ -210,6 +212,22 @@ def login_of(connection: Connection) -> str | None:
     """As whom it is logged in; None where nobody knows."""
     found = getattr(connection, "login", None)
     return found if isinstance(found, str) and found else None
+
+
+def new_nonce() -> str:
+    """A random word for one connection, by which its own programs are known in the box's process table."""
+    return f"{NONCE}{secrets.token_hex(8)}"
+
+
+def nonce_of(connection: Connection) -> str:
+    """The nonce that its programs carry; empty where they carry none."""
+    found = getattr(connection, "nonce", None)
+    return found if isinstance(found, str) else ""
+
+
+def shell_command(nonce: str) -> str:
+    """Starts the sh that reads a program from stdin. The nonce is its first argument, `$1` of the program."""
+    return f"exec /bin/sh -s {nonce}"
 
 
 Taker = Callable[[bytes], bool]

@@ -22,7 +22,6 @@ PACKET = 2048  # bytes of a program that go out at once
 # Bytes of a program after which the server is asked for a sign of life: on a narrow line, which others may share,
 # the rest is on its way for longer than a server may be silent.
 STRETCH = 8192
-SHELL = "exec /bin/sh -s"
 
 # A program that is run to its end. Its stdin is our lifeline: when the client leaves, however, the
 # whole process group goes with it; a root login could not be ended by a signal over SSH.

@@ -8,8 +8,16 @@ from contextlib import asynccontextmanager, suppress
 
 import asyncssh
 
-from gpu_tui.transport.base import ChannelRefused, Completed, FileAccess, LinkError, LinkLost
-from gpu_tui.transport.channels import SHELL, WINDOW, ProgramOutput, guarded
+from gpu_tui.transport.base import (
+    ChannelRefused,
+    Completed,
+    FileAccess,
+    LinkError,
+    LinkLost,
+    new_nonce,
+    shell_command,
+)
+from gpu_tui.transport.channels import WINDOW, ProgramOutput, guarded
 from gpu_tui.transport.files import SftpFiles
 from gpu_tui.transport.hops import Hop, broken, lost_hop
 from gpu_tui.transport.lines import CLOSE_SECONDS, FILES, RUN, STREAM, Line, Lines
@@ -38,6 +46,7 @@ class SshConnection:
         self._hops = hops
         self._lines = Lines(Line(connection, lost), more)
         self._closed_by_us = False
+        self.nonce = new_nonce()
         self.peer = peer  # where it was reached, None where only a hop knows
         self.login = connection.get_extra_info("username")
         key = connection.get_server_host_key()
@@ -76,8 +85,9 @@ class SshConnection:
         async def open_session(
             connection: asyncssh.SSHClientConnection,
         ) -> asyncssh.SSHClientChannel[bytes]:
+            command = shell_command(self.nonce)
             channel, _ = await connection.create_session(
-                lambda: session, SHELL, encoding=None, window=WINDOW, request_pty=False
+                lambda: session, command, encoding=None, window=WINDOW, request_pty=False
             )
             return channel
 

@@ -34,8 +34,10 @@ from gpu_tui.transport.base import (
     LinkError,
     LinkLost,
     NoShell,
+    new_nonce,
+    shell_command,
 )
-from gpu_tui.transport.channels import SHELL, closing, guarded
+from gpu_tui.transport.channels import closing, guarded
 from gpu_tui.transport.files import SftpFiles
 from gpu_tui.transport.openssh_session import Session, SftpPipe
 from gpu_tui.transport.openssh_words import (
@@ -104,6 +106,8 @@ class OpenSshConnection:
         self.via = f"ssh(1): {why}"
         self.peer = chain[-1].numbers  # ssh does not tell where it went
         self.login = chain[-1].user
+        self.nonce = new_nonce()
+        self._shell = shell_command(self.nonce)
         self._program = program
         self._directory = directory
         self._socket = str(directory / "s")
@@ -123,7 +127,8 @@ class OpenSshConnection:
         config, log = (str(self._directory / name) for name in ("config", "log"))
         reader, ours = await _reader_of(log)
         try:
-            self._master = await self._spawn(master_words(access, config, self._socket, log, SHELL))
+            words = master_words(access, config, self._socket, log, self._shell)
+            self._master = await self._spawn(words)
         except BaseException:  # nobody else would close it
             os.close(ours)
             raise
@@ -205,7 +210,7 @@ class OpenSshConnection:
         kept = bytearray()
         async with (
             asyncio.timeout(limit),
-            self._session(SHELL, guarded(program)) as session,
+            self._session(self._shell, guarded(program)) as session,
             closing(session.chunks()) as chunks,
         ):
             async for chunk in chunks:
@@ -217,7 +222,7 @@ class OpenSshConnection:
         """Run a program for as long as the block lasts; its stdin stays open until then."""
         async with (
             _place(self._streams),
-            self._session(SHELL, program) as session,
+            self._session(self._shell, program) as session,
             closing(session.chunks()) as chunks,
         ):
             yield chunks

@@ -17,6 +17,7 @@ from gpu_tui.transport.base import (
     Transport,
     arrived,
     login_of,
+    nonce_of,
     peer_of,
     take_at_once,
     write_to,
@@ -49,6 +50,7 @@ class RecordedConnection:
         self.via = getattr(connection, "via", None)
         self.peer = peer_of(connection)
         self.login = login_of(connection)
+        self.nonce = nonce_of(connection)
 
     async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
         """Run a program and record what it printed; also that it was asked, where no answer came."""

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_tui.core.liveness import find_run, find_trainers, is_tool, trainings_below, works
+from gpu_tui.core.liveness import (
+    Run,
+    find_run,
+    find_trainers,
+    is_tool,
+    session_of,
+    trainings_below,
+    works,
+)
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import Roster, RosterCell
 
@@ -117,3 +125,27 @@ def test_processes_above_each_other_end_the_walk() -> None:
         process(12, 12, "python", "t.py"),
     ]
     assert trainings_below(loop) == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ([(1, 0, "sshd", "sshd: x [listener]"), (9, 1, "sshd", "sshd: root@pts/0")], "ssh"),
+        ([(1, 0, "init", "init"), (9, 1, "sshd", "sshd: root@pts/0")], "ssh"),  # sshd -i
+        (
+            [(1, 0, "sshd", "sshd: x [listener]"), (9, 1, "sshd-session", "sshd-session: a@pts/0")],
+            "ssh",
+        ),
+        ([(1, 0, "dropbear", "dropbear -F"), (9, 1, "dropbear", "dropbear -F -2 7")], "ssh"),
+        ([(1, 0, "init", "init"), (9, 1, "dropbear", "dropbear -i")], "ssh"),
+        ([(9, 0, "sshd", "sshd: /usr/sbin/sshd -D [listener] 0 of 10-100 startups")], "none"),
+        ([(9, 0, "dropbear", "dropbear -F")], "none"),
+        ([(9, 0, "python3", "sshd: root@pts/0")], "none"),
+    ],
+)
+def test_a_run_hangs_on_the_session_of_any_ssh_server(
+    rows: list[tuple[int, int, str, str]], kind: str
+) -> None:
+    table = [Process(pid, ppid, name, tuple(title.split()), "S") for pid, ppid, name, title in rows]
+    run = Run(trainers=(Process(20, 9, "python3", ("python3", "train.py"), "R"),))
+    assert session_of([*table, *run.trainers], run).kind == kind

@@ -108,7 +108,7 @@ class RentedBox:
         place = self.proc / str(pid)
         place.mkdir(exist_ok=True)
         (place / "cmdline").write_bytes(b"".join(word.encode() + b"\0" for word in argv))
-        name = argv[0].rsplit("/", 1)[-1][:15]
+        name = argv[0].split(": ")[0].rsplit("/", 1)[-1].lstrip("-")[:15]
         (place / "stat").write_text(f"{pid} ({name}) {state} 1 " + "0 " * 48 + "\n")
 
     def opens(self, pid: int, *paths: str) -> None:

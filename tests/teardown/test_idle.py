@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from rented import Scene
 
+from gpu_tui.collect.follow_program import START
 from gpu_tui.collect.on_box.lane import PLAY
 from gpu_tui.collect.program import ROLES
-from gpu_tui.core.fleet import Roots
 from gpu_tui.core.readings import Process
 from gpu_tui.teardown import box as box_module
 from gpu_tui.teardown.box import Survey, survey, work
-from gpu_tui.teardown.idle import own_tree, working
+from gpu_tui.teardown.idle import Image, program_of, working
 
 WORK = [
     "python main.py --logger tensorboard --epochs 90",
@@ -71,8 +73,10 @@ IDLE = [
 ]
 
 
-def _process(line: str, pid: int = 500, ppid: int = 1, name: str = "x") -> Process:
-    return Process(pid, ppid, name, tuple(line.split(" ")), "S")
+def _process(line: str, pid: int = 500, ppid: int = 1, name: str | None = None) -> Process:
+    """`name`: the kernel's; by default that of the program which the line names."""
+    process = Process(pid, ppid, "", tuple(line.split(" ")), "S")
+    return replace(process, name=program_of(process)[:15] if name is None else name)
 
 
 @pytest.mark.parametrize("line", WORK)
@@ -132,55 +136,88 @@ def test_kernel_threads_are_children_of_kthreadd_alone() -> None:
     assert working([Process(41, 2, "fit", ("fit",), "R"), *bare])
 
 
-def test_our_own_tree_is_this_connections() -> None:
-    table = [
-        _process("sshd: /usr/sbin/sshd -D [listener]", 10, 1),
-        _process("sshd: root [priv]", 20, 10),
-        _process("sshd: root@notty", 21, 20),
-        _process("/bin/sh -s", 30, 21),
-        _process("awk x", 31, 30),
-        _process("/bin/sh -s", 32, 21),
-        _process("find /", 33, 32),
-        _process("python train.py", 40, 1),
-        _process("sshd: root@pts/0", 50, 10),
-        _process("./train", 51, 50),
-    ]
-    own = own_tree(table, 30, 21)
-    assert own == {21, 30, 31, 32, 33}
-    assert [process.pid for process in working(table, own=own)] == [40, 51]
-    assert own_tree(table, 40, 1) == frozenset()
-    assert own_tree(table, 30, 20) == frozenset()
-    direct = [table[0], _process("/bin/sh -s", 30, 10), _process("./train", 51, 10)]
-    assert own_tree(direct, 30, 10) == {30}
+@pytest.mark.parametrize(
+    ("line", "name", "path"),
+    [
+        ("sshd: root@pts/0", "python3", None),
+        ("sshd: root@pts/0", "sshd", "/usr/bin/python3.11"),  # as setproctitle makes it
+        ("sshd: root@pts/0", "sshd: root@pts/0", None),
+        ("-bash", "train", None),
+        ("bash -i", "bash", "/opt/train"),
+        ("nginx: worker process", "nginx", "/opt/venv/bin/python3"),
+        ("/sbin/init", "train_gpt2cu", None),
+        ("systemd-resolved", "systemd-resolve", "/root/train"),
+        ("watch nvidia-smi", "watch", "/root/train"),
+        ("tmux new -s x", "python", None),
+        ("sleep infinity", "fit", None),
+    ],
+)
+def test_a_title_is_believed_only_where_the_kernel_names_the_same_program(
+    line: str, name: str, path: str | None
+) -> None:
+    process = _process(line, name=name)
+    assert working([process], images={process.pid: Image(0, path)})
 
 
-async def test_a_look_does_not_see_itself(scene: Scene) -> None:
-    """On a real process table, with our own shell and its children in it."""
-    assert scene.connection
-    scene.set(roots=Roots())
-    seen = await survey(scene.connection, scene.instance)
-    assert seen.processes
-    assert seen.asked_by
-    shell, parent = seen.asked_by
-    assert {shell, parent} <= own_tree(seen.processes, shell, parent)
-    assert not [line for line in work(seen, None, None) or () if f"(pid {shell})" in line]
+@pytest.mark.parametrize(
+    ("line", "name", "path"),
+    [
+        ("/sbin/init splash", "systemd", "/usr/lib/systemd/systemd"),
+        ("init [2]", "init", "/sbin/init"),
+        ("/tini -- sh", "tini", "/usr/bin/tini-static"),
+        ("-sh", "sh", "/usr/bin/dash"),
+        ("-zsh", "zsh", "/usr/bin/zsh-5.9"),
+        ("sh", "sh", "/bin/busybox"),
+        ("sleep infinity", "sleep", "/usr/lib/cargo/bin/coreutils/coreutils"),
+        ("SCREEN -S x", "screen", "/usr/bin/screen-4.9.0"),
+        ("tmux new -s x", "tmux: server", "/usr/bin/tmux"),
+        ("nginx: worker process", "nginx", "/usr/sbin/nginx"),
+        ("/lib/systemd/systemd-journald", "systemd-journal", "/usr/lib/systemd/systemd-journald"),
+        ("(sd-pam)", "(sd-pam)", "/usr/lib/systemd/systemd"),
+        ("sshd: root@pts/0", "sshd", "/usr/sbin/sshd (deleted)"),  # after an upgrade
+        ("sshd: root@pts/0", "sshd-session", "/usr/lib/openssh/sshd-session"),
+        ("sshd-session: root@pts/0", "sshd-session", None),  # another user's: nothing is shown
+        ("dropbear -F", "dropbear", "/usr/sbin/dropbearmulti"),
+        ("containerd-shim-runc-v2 -n x", "containerd-shim", "/usr/bin/containerd-shim-runc-v2"),
+        ("/usr/bin/python3 /usr/bin/supervisord -n", "supervisord", "/usr/bin/python3.11"),
+        ("/opt/conda/bin/python /x/jupyter-lab", "jupyter-lab", "/opt/conda/bin/python3.11"),
+    ],
+)
+def test_a_program_of_many_names_is_idle_all_the_same(
+    line: str, name: str, path: str | None
+) -> None:
+    process = _process(line, name=name)
+    assert working([process], images={process.pid: Image(0, path)}) == ()
+
+
+def test_a_holder_of_a_gpu_is_no_tool_by_its_title() -> None:
+    process = _process("nvidia-smi dmon", name="nvidia-smi")
+    assert working([process], {process.pid}) == ()
+    assert working([process], {process.pid}, images={process.pid: Image(0, "/root/train")})
 
 
 def test_another_gpu_tui_is_named_and_counts_as_work_all_the_same() -> None:
     python = 'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))'
+    follower = 'eval "$gpu_tui_follow"'
+    old = "gpu-tui-0123456789abcdef"
     commands = (
         ("sh", "-c", PLAY),
         ("/usr/bin/python3", "-I", "-S", "-B", "-c", python),
         ("python", "train.py", PLAY),
+        ("bash", "--norc", "-c", follower, "follow", old),
+        ("/bin/sh", "-s", old),
+        ("python", "train.py", old),
     )
     assert f"-c '{python}'" in ROLES  # as the sampler starts it
+    assert f"-c '{follower}'" in START
     table = tuple(Process(n, 1, "x", argv, "S") for n, argv in enumerate(commands, 7))
     words = "another gpu-tui watches this box, by its command: "
-    for on_gpu, named in ((frozenset(), [True, True, False]), ({8}, [True, False, False])):
+    unheld = [True, True, False, True, True, False]
+    for on_gpu, named in ((frozenset(), unheld), ({8}, [True, False, *unheld[2:]])):
         seen = Survey("boot", table, None, (), (), frozenset(on_gpu))
         told = work(seen, None, None) or ()
         assert [line.startswith(words) for line in told] == named
-        assert [line[-8:] for line in told] == [" (pid 7)", " (pid 8)", " (pid 9)"]
+        assert [line.rpartition(" (")[2] for line in told] == [f"pid {n})" for n in range(7, 13)]
 
 
 async def test_a_holder_of_a_gpu_is_seen_on_the_box(scene: Scene) -> None:
