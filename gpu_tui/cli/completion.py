@@ -157,7 +157,13 @@ def _of_parser(
                 yield from _of_parser(inner, f"{name} {word}", given[n + 1 :], start, line)
                 return
             stand += 1
-    if waiting is not None:
+    if waiting is not None and waiting.dest == "cells":  # the last of several names
+        before = start.rpartition(",")[0].split(",") if "," in start else []
+        lead = "".join(f"{word}," for word in before)
+        for word, text in _values(waiting, name, line):
+            if word not in before:
+                yield lead + word, text
+    elif waiting is not None:
         yield from _values(waiting, name, line)
     elif start.startswith("-"):
         taken = {flags[word].dest for word in given if word in flags}
@@ -208,6 +214,25 @@ def _instances(given: Sequence[str]) -> Iterable[str]:
     return load_fleet(path, library().profiles).names if path else ()
 
 
+def _cells(given: Sequence[str]) -> Iterable[str]:
+    """The cells of the instance on the line: as its fleet file names them, else as at its last pull."""
+    from gpu_tui.resources import library
+    from gpu_tui.settings import find_fleet, load_fleet
+    from gpu_tui.teardown.manifest_file import KEPT, read_manifest
+
+    at = given.index("--fleet") + 1 if "--fleet" in given else 0
+    path = find_fleet(given[at] if 0 < at < len(given) else None, os.environ, Path.cwd())
+    fleet = load_fleet(path, library().profiles) if path else None
+    found = [one for one in fleet.instances if one.name in given] if fleet else []
+    for results in (one.results for one in found):
+        if results.cells:
+            return results.cells
+        kept = Path(results.local).expanduser() / KEPT if results.local else None
+        if kept is not None and kept.is_file():
+            return read_manifest(kept).cells or ()
+    return ()
+
+
 def _hosts(given: Sequence[str]) -> Iterator[str]:
     from gpu_tui.cli.init import ssh_hosts
     from gpu_tui.settings import user_home
@@ -233,6 +258,7 @@ NAMED: Mapping[str, Callable[[Sequence[str]], Iterable[str]]] = {
     "hosts": _hosts,
     "topic": _topics,
     "pull name": _instances,
+    "pull cells": _cells,
     "journal name": _instances,
     "profiles name": _profiles,
     "screenshots names": _shots,

@@ -28,7 +28,12 @@ EXITS: Mapping[str, Sequence[tuple[str, str]]] = {
     "sweep": (("0", "done"), ("2", "not one queue could be read")),
     "triage": (("0", "no alarm in it"), ("1", "an alarm"), ("2", "it cannot be read")),
     "verify": (("0", "verified"), ("1", "failed"), ("2", "incomplete: no reader, no roster")),
-    "pull": (("0", "pulled and verified"), ("1", "not verified"), ("2", "could not start")),
+    "pull": (
+        ("0", "pulled and verified"),
+        ("1", "not verified"),
+        ("2", "could not start"),
+        ("3", "every cell of --cells is verified, whatever the others left"),
+    ),
     "journal": (
         ("0", "whole"),
         ("1", "a record before the last was changed"),

@@ -6,10 +6,12 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.core.ladder import GateView
+from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import headed, joined, say, told
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.settings import FleetError
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 NAME = "pull"
 HELP = "pull, match and load the results of one instance, without teardown"
-EXAMPLE = "gpu-tui pull autodl-1"
+EXAMPLE = "gpu-tui pull autodl-1; gpu-tui pull autodl-1 --cells base,wide"
+CELLS_VERIFIED = 3  # exit code: every named cell is verified, and nothing is said of the others
 WORDS = {"passed": "passed  ", "blocked": "blocked ", "working": "working "}  # of one width
 
 
@@ -27,6 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's flags."""
     add_fleet_arguments(parser)
     parser.add_argument("name", metavar="NAME", help="the instance")
+    parser.add_argument(
+        "--cells",
+        type=_cells,
+        default=(),
+        metavar="NAMES",
+        help="only these cells, with commas between their names; exit 3 when all of them are verified",
+    )
     parser.add_argument(
         "--limit",
         type=seconds,
@@ -37,8 +47,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit 0 only if everything was pulled, matched and loaded; 1 otherwise. Run again, it goes on."""
+    """Exit 0 only if everything was pulled, matched and loaded, 3 if the named cells were; 1 otherwise.
+
+    Run again, it goes on.
+    """
     from gpu_tui import wiring
+    from gpu_tui.cli.main import UsageError
+    from gpu_tui.teardown.chosen import UnknownCells
 
     fleet = fleet_of(args)
     if args.name not in fleet.names:
@@ -53,13 +68,16 @@ def run(args: argparse.Namespace) -> int:
         screen = Lines(sys.stdout)
         last = None
         try:
-            async for view in room.runner.pull_only(args.name):
+            async for view in room.runner.pull_only(args.name, args.cells):
                 screen.show(view)
                 last = view
         finally:
             screen.clear()
         if last is not None and last.outcome == "verified":
             return 0
+        if last is not None and last.outcome == "cells-verified":
+            _tell_of_others(last, args.cells)
+            return CELLS_VERIFIED
         if last is not None and not any(rung.next for rung in last.rungs):
             why = (
                 told(last.closed_because)
@@ -72,9 +90,26 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         return wiring.run(wiring.with_connection(fleet, args.name, args.limit, act))
+    except UnknownCells as error:
+        raise UsageError(str(error), error.next) from None
     except KeyboardInterrupt:
         print("\n" + say("run it again: what is here is kept"), file=sys.stderr)
         raise
+
+
+def _cells(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise argparse.ArgumentTypeError(say("it names no cell"))
+    return names
+
+
+def _tell_of_others(view: GateView, cells: Sequence[str]) -> None:
+    """The cells that are verified, and one line for each of the others."""
+    print(say("verified: {cells}", cells=", ".join(map(plain, cells))))
+    for name, left in view.others:
+        print(f"         {name}: {say(left)}")
+    print(say("This does not verify the box: pull it without --cells before it is ended."))
 
 
 class Unreached(Exception):

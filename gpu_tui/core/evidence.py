@@ -159,7 +159,8 @@ class Accepted:
 class Inventory:
     """Every result file on the box, hashed there. `refused`: (path, why) of what cannot be pulled;
     `directories`: what stands at the top there, empty or not. `older`: (cell, by how much)
-    whose newest weights were written before its last start.
+    whose newest weights were written before its last start. `only`: the cells that a person named, where this is
+    about those alone; `others` then are (cell or path, what it left).
     """
 
     manifest: Manifest
@@ -170,6 +171,8 @@ class Inventory:
     directories: tuple[str, ...] = ()
     left: NotPulled = NotPulled()
     older: tuple[tuple[str, str], ...] = ()
+    only: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -277,6 +277,8 @@ def _inventory_rule(gate: Gate, inventory: Inventory, now: float) -> str | None:
     plan = gate.of(Plan)
     if plan is not None and inventory.identity != plan.identity:
         return "this is another machine, or it was rebooted"
+    if inventory.only != gate.only:
+        return "these are not the cells that were asked for"
     if inventory.refused:
         return f"cannot be pulled: {some([f'{path} ({why})' for path, why in inventory.refused])}"
     if not inventory.manifest.files:
@@ -641,9 +643,11 @@ class Gate(Seen):
     `because` says why it is blocked or closed, `rung` where it stands or stopped.
     """
 
-    def __init__(self, instance: str, verb: Verb | None = None) -> None:
-        """A gate for `verb`, or for a pull alone where `verb` is None."""
+    def __init__(self, instance: str, verb: Verb | None = None, only: tuple[str, ...] = ()) -> None:
+        """A gate for `verb`, or for a pull alone where `verb` is None: of the cells `only`, or of everything."""
         super().__init__(instance, verb)
+        assert verb is None or not only, only
+        self.only = only
         self.state = State.LISTING if verb is None else State.PLANNING
         self.rung = STATE_RUNG[self.state]
         self.because: str | None = None
@@ -762,7 +766,7 @@ class Gate(Seen):
         elif state is State.PERMITTED:
             self.permit = self._mint()
         elif state is State.DONE and self.kind == "pull":
-            self.outcome = "verified"
+            self.outcome = "cells-verified" if self.only else "verified"
 
     def _allow(self) -> None:
         """Back to loading, with what was allowed; what a refusal led to is forgotten."""

@@ -79,7 +79,8 @@ class GateView:
     `needs_acceptance` names running work that must be accepted first (a park only);
     `lost_paths` is what an abandonment would destroy: files first, of which `lost_sizes` has the bytes (None:
     not known), then cells and running work; `outcome` is gone, stopped, still-there, unknown,
-    steps (console-only: `outcome_lines` are what to click), verified (a pull), cancelled or None.
+    steps (console-only: `outcome_lines` are what to click), verified (a pull), cells-verified (a pull
+    of some cells; `others` are the rest and what they left), cancelled or None.
     `evidence` is the digest of what is shown: a confirmation counts for this digest only.
     `override_phrase` is what must be typed to load all the same what a safe load here refused, None
     where nothing may be allowed; `override_lines` say what that allows. Every one of `seconds` must be
@@ -106,3 +107,4 @@ class GateView:
     override_phrase: str | None = None
     override_lines: tuple[str, ...] = ()
     seconds: tuple[SecondView, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()

@@ -35,7 +35,7 @@ REMEDIES: dict[str, str] = {
     "sync_failed": "Trained, but the durable copy is missing. Copy its results before any teardown; do not train again.",
     "artifact_missing": "The cell ended with exit 0 but its artifact is not there. Look for it before any teardown; if your cells leave other files, name them as results.artifacts (gpu-tui help fleet).",
     "suspicious_end": "It says that it ended well, and this speaks against it. Read its log before you believe it.",
-    "duplicate_cell": "Two queue entries share one name and will overwrite each other. Rename one, or take it out of one queue file.",
+    "duplicate_cell": "Two queue entries share one name and will overwrite each other. Rename one before its queue reaches it.",
     "probe_hung": "A command on the box does not return (a wedged mount or driver). Other readings go on.",
     "unreachable": "No connection. That is not a dead run: check the provider's console (balance, power, preemption).",
     "host_key": "The host key is not the known one. Compare the fingerprint with the provider before you change known_hosts.",

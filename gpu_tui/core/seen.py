@@ -41,6 +41,7 @@ class Seen:
     def __init__(self, instance: str, verb: Verb | None) -> None:
         self.instance = instance
         self.verb = verb
+        self.only: tuple[str, ...] = ()  # the cells of a pull that is about these alone
         self.kind = "pull" if verb is None else "park" if verb.park else "stop"
         self.loss: Loss | None = None
         self.report: MatchReport | None = None  # what is here held against the box

@@ -86,7 +86,7 @@ ADVICE = {
     "let them end well and open this again, or accept it",
     "unclosed": "every cell ended well all the same: wait for the closing line and open this again, or "
     "accept that there is none",
-    "unnamed": "it is at home all the same: name it in the queue file, or move it out of results.remote, "
+    "unnamed": "it is at home all the same: name every cell as results.cells in the fleet file, or move it out of results.remote, "
     "and open this again; or accept it",
     "fewer": "an earlier look at this box saw them: put them back (is a disk not mounted?) and open this "
     "again, or accept that they are lost",

@@ -30,6 +30,7 @@ from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.act import Act, Pace
 from gpu_tui.teardown.box import BoxError, NotConnected
+from gpu_tui.teardown.chosen import UnknownCells
 from gpu_tui.teardown.diary import Diary, sentence
 from gpu_tui.teardown.gather import Gather
 from gpu_tui.teardown.journal import Held, Hold, Journal, JournalDamaged
@@ -164,6 +165,7 @@ class Climb:
             if gate.verb is not None:
                 self._hold = await self._take_hold()
             gather = self._make(gate.instance, self._moved)
+            gather.only = gate.only
             await self._diary.write("open", verb=gate.verb.verb if gate.verb else "pull")
             while not gate.ended and not (gate.kind == "pull" and gate.state is State.BLOCKED):
                 event = await self._next(gather)
@@ -174,6 +176,9 @@ class Climb:
                     if not gate.ended:  # too late, nothing was sent: the person may confirm again
                         self._act_task, self._acted = None, ()
                         self._publish()
+        except UnknownCells as error:
+            self._apply(Relocked(sentence(error)))
+            raise
         except TROUBLE as error:
             planning = gate.state is State.PLANNING
             self._apply(Relocked(sentence(error)))

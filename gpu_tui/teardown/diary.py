@@ -61,6 +61,11 @@ class Diary:
         gate, write = self.gate, self.write
         detail: dict[str, object] = {"refused": gate.because} if gate.state is State.BLOCKED else {}
         match event:
+            case Inventory() | Pulled() | Matched() | Loaded() if gate.only:
+                # Never as `loaded`: that stands for all that the box has.
+                if gate.state in (State.BLOCKED, State.DONE):
+                    files = len(gate.manifest.files)
+                    await write("cells", cells=names(gate.only), files=files, **detail)
             case Quiet():
                 plan = gate.of(Plan)
                 verb = plan.verb if plan else None

@@ -44,6 +44,7 @@ from gpu_tui.teardown.beside import second_resources
 from gpu_tui.teardown.box import BoxError, NotConnected, Survey, survey, work
 from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.cards import unseen_cards
+from gpu_tui.teardown.chosen import Chosen, choose
 from gpu_tui.teardown.hashing import one_file, stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.last_look import last_look
@@ -78,8 +79,11 @@ class Gather:
     share: Share
     hashed: Hashed = field(default_factory=Hashed)  # outlives a climb that was cut short
     fleet: Callable[[], Iterable[Instance]] = tuple
+    only: tuple[str, ...] = ()  # the cells of a pull that is about these alone
     _link: Connection | None = None
     _listing: Listing | None = field(default=None, repr=False)
+    _chosen: Chosen | None = None
+    _others: tuple[tuple[str, str], ...] = ()
     _verb: Verb | None = None
     _compared: Sides | None = field(default=None, repr=False)
     _named: tuple[str, ...] | None = None  # the cells that the roster names without a doubt
@@ -142,6 +146,8 @@ class Gather:
         claim = await own_claim(self.link(), listing, manifest)
         looked = await stamps(self.link(), listing.root)
         cells = await self._cells(await self._roster())
+        if self._chosen is not None:
+            cells = self._chosen.cells(cells)
         self._named = cells.names if cells and not cells.doubtful else None
         return Inventory(
             manifest=manifest,
@@ -152,6 +158,8 @@ class Gather:
             directories=listing.directories,
             left=listing.left,
             older=older(cells, looked) if cells else (),
+            only=self.only,
+            others=self._others,
         )
 
     async def pulled(self, manifest: Manifest) -> Pulled:
@@ -171,7 +179,8 @@ class Gather:
             why = "here it is the box's own file and no copy: name another results.local"
             return Pulled(0, 0, tuple((path, why) for path in same))
         meter = self._meter(manifest.total_bytes)
-        return await pull_files(self.link(), listing.root, manifest, self.local, meter)
+        whole = self._chosen is None
+        return await pull_files(self.link(), listing.root, manifest, self.local, meter, whole=whole)
 
     async def matched(self, manifest: Manifest) -> Matched:
         """Rung 5: both sides again: what is here from scratch, on the box whatever was touched since."""
@@ -181,19 +190,26 @@ class Gather:
         here = await asyncio.to_thread(local_stamps, self.local)
         remote, failed = await remote_manifest(self.link(), listing, meter, self.hashed)
         tree = await asyncio.to_thread(local_tree, self.local, _from_thread(meter))
-        if failed or listing.refused or tree.odd:
-            odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
-            raise BoxError(f"cannot be compared: {odd[0]}")
-        required = required_of(self.instance.results)
-        kept = await asyncio.to_thread(
-            keep, self.local, tree.manifest, self.name, self.clock.now(), required, self._named
-        )
+        chosen, local, odd_here = self._chosen, tree.manifest, tree.odd
         tops = await asyncio.to_thread(directories, self.local)
+        if chosen is not None:
+            local = await asyncio.to_thread(chosen.manifest, local)
+            odd_here = tuple(filter(chosen.has, odd_here))
+            tops = frozenset(filter(chosen.has, tops))
+        if failed or listing.refused or odd_here:
+            odd = [*(path for path, _ in (*failed, *listing.refused)), *odd_here]
+            raise BoxError(f"cannot be compared: {odd[0]}")
+        kept = ""
+        if chosen is None:  # some cells are not what `gpu-tui verify` holds the whole against
+            required = required_of(self.instance.results)
+            kept = await asyncio.to_thread(
+                keep, self.local, local, self.name, self.clock.now(), required, self._named
+            )
         self._compared = there, here
         stamped = await asyncio.to_thread(stamps_of, there, here)
         memory = await asyncio.to_thread(in_memory, self.local)
         here_now = tuple(sorted(tops))
-        return Matched(remote, tree.manifest, stamped, here_now, listing.left, memory, kept)
+        return Matched(remote, local, stamped, here_now, listing.left, memory, kept)
 
     async def loaded(
         self, manifest: Manifest, allowed: frozenset[str] = frozenset(), *, on_box: bool = False
@@ -363,8 +379,15 @@ class Gather:
         return await survey(self.link(), self.instance)
 
     async def _list(self, seen: Survey) -> Listing:
-        self._listing = await list_remote(self.link(), self._root(seen))
-        return self._listing
+        listing = await list_remote(self.link(), self._root(seen))
+        if self.only:
+            cells = await self._cells(await self._roster())
+            required = required_of(self.instance.results)
+            self._chosen = choose(self.only, listing, cells, required)
+            self._others = self._chosen.others(listing)
+            listing = self._chosen.listing(listing)
+        self._listing = listing
+        return listing
 
     def _root(self, seen: Survey) -> str:
         if seen.root is None:

@@ -27,7 +27,7 @@ FIRST = "0" * 64  # what the first line is chained to
 EVENTS = frozenset(
     {
         *("open", "plan", "manifest", "pulled", "matched", "loaded", "override", "acknowledged"),
-        "exception",
+        *("exception", "cells"),
         *("confirmed", "permit", "intent", "call", "answer", "read-back", "confirmed-gone"),
         *("still-there", "unknown", "stated", "relock", "abandon", "cancelled"),
     }

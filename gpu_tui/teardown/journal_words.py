@@ -56,6 +56,8 @@ def about(record: Record) -> str:
         case "loaded":
             bad = _list(word("bad"))
             said = f"{word('files')} files" + (f", not good: {bad}" if bad else "")
+        case "cells":
+            said = f"{word('files')} files of {_list(word('cells'))}"
         case "override":
             said = f"typed “{word('typed')}”"
         case "acknowledged":

@@ -31,16 +31,25 @@ T = TypeVar("T")
 
 
 async def pull_files(
-    connection: Connection, root: str, manifest: Manifest, local: Path, count: Count = nobody
+    connection: Connection,
+    root: str,
+    manifest: Manifest,
+    local: Path,
+    count: Count = nobody,
+    *,
+    whole: bool = True,
 ) -> Pulled:
-    """Bring every file of `manifest` home. LinkError passes; trouble with one file is in `failed`."""
+    """Bring every file of `manifest` home. LinkError passes; trouble with one file is in `failed`.
+
+    `whole`: there are no other files, so that what an earlier pull began of others is of no use.
+    """
     shelf = Shelf(local)
     try:
         await _held(shelf.open)
     except BoxError as error:
         return Pulled(0, 0, (("the directory here", str(error)),))
     try:
-        return await _Pull(connection, root, shelf, count).all(manifest)
+        return await _Pull(connection, root, shelf, count).all(manifest, whole=whole)
     finally:
         shelf.close()
 
@@ -57,7 +66,7 @@ class _Pull:
         self._over = False  # no further file is begun
         self._channels = 0
 
-    async def all(self, manifest: Manifest) -> Pulled:
+    async def all(self, manifest: Manifest, *, whole: bool) -> Pulled:
         """Whatever is missing here, then make all names durable."""
         for file in manifest.files:
             if await _held(self._shelf.is_here, file):
@@ -66,7 +75,8 @@ class _Pull:
             else:
                 self._left.append(file)
         missing = tuple(self._left)
-        await _held(self._shelf.sweep, missing)
+        if whole:
+            await _held(self._shelf.sweep, missing)
         if short := await _held(self._shelf.problem, missing):
             return Pulled(self._arrived, self._bytes, (("the disk here", short),))
         self._channels = min(CHANNELS, len(missing))

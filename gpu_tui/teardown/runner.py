@@ -156,9 +156,13 @@ class Runner:
             self._open[instance] = climb
         return climb
 
-    async def pull_only(self, instance: str) -> AsyncGenerator[GateView]:
-        """Rungs 3 to 6 alone; the last view's outcome is `verified`, or it says what is not."""
-        async for view in self._climb(Gate(instance), None).views():
+    async def pull_only(self, instance: str, cells: Sequence[str] = ()) -> AsyncGenerator[GateView]:
+        """Rungs 3 to 6 alone; the last view's outcome is `verified`, or it says what is not.
+
+        With `cells` it is about these alone, and the outcome is `cells-verified`. UnknownCells for other names.
+        """
+        only = tuple(sorted(set(cells)))
+        async for view in self._climb(Gate(instance, only=only), None).views():
             yield view
 
     def is_read_only(self, instance: str) -> bool:

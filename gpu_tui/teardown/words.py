@@ -47,7 +47,7 @@ TITLES = {
     Rung.ACT: "Act",
     Rung.READ_BACK: "Read back",
 }
-PROVEN = frozenset({"gone", "stopped", "verified"})
+PROVEN = frozenset({"gone", "stopped", "verified", "cells-verified"})
 SHOWN = 8  # rows of one rung; how many more there are is always said
 LINE = 400  # characters of one row
 Acted = tuple[tuple[str, ...], tuple[str, ...]]  # what rungs 8 and 9 say
@@ -110,7 +110,13 @@ def paint(
             replace(one, label=plain(one.label), lines=_harmless(one.lines))
             for one in second_views(gate)
         ),
+        others=_others(gate.of(Inventory)),
     )
+
+
+def _others(inventory: Inventory | None) -> tuple[tuple[str, str], ...]:
+    others = inventory.others if inventory else ()
+    return tuple((plain(name, 1_024), left) for name, left in others)
 
 
 def lost(loss: Loss) -> tuple[str, ...]:

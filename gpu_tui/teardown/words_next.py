@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+
 from gpu_tui.core.evidence import Cells, Inventory, Loaded
 from gpu_tui.core.gate import NOWHERE, Gate
 from gpu_tui.core.ladder import Rung
+from gpu_tui.core.plain import plain
 from gpu_tui.core.proof import NO_COPY, ended_ill, holds_weights, some
 from gpu_tui.teardown.roster import NO_LOG
 from gpu_tui.teardown.words_plan import uncopied
 
+CELLS_MOST = 12  # names of cells in a command that a person is shown
 NEXT = {
     Rung.PLAN: "correct it, then open the ladder again",
     Rung.QUIESCE: "wait for it or end it, then open the ladder again",
@@ -68,19 +73,30 @@ def _next_cells(cells: Cells | None, gate: Gate, again: str) -> str:
     lacking = {name for name, _ in covered.incomplete}
     not_done = {name for name, state in cells.unfinished if state != NO_LOG}
     if cells.names and not lacking and not cells.doubtful:
-        return f"name it in the queue file or move it out of results.remote, then {again}"
+        return f"name every cell as results.cells in the fleet file (gpu-tui help fleet), or move what is none out of results.remote, then {again}"
+    if cells.names and not lacking:
+        return (
+            f"name every cell as results.cells in the fleet file (gpu-tui help fleet), then {again}"
+        )
     if lacking and lacking == set(cells.names) and not not_done:
         return f"name what your cells leave as results.artifacts (gpu-tui help fleet), or let them leave those files, then {again}"
     if lacking and not lacking & not_done:
-        return f"let these cells leave those files, or name what yours leave as results.artifacts (gpu-tui help fleet), or take them out of the list of cells, then {again}"
-    if unsynced := [
-        name for name, state in cells.unfinished if state == NO_COPY and name in lacking
-    ]:
-        copied = f"{uncopied(cells, unsynced)}; then {again}"
-        rest = lacking - set(unsynced)
-        if not rest:
-            return copied
-        return f"{copied}. The others ({some(sorted(rest))}): let them end well or take their lines out of the queue file"
-    if gate.kind == "pull" and ended_ill(cells, covered):
-        return f"let those cells end well or take their lines out of the queue file, then {again}; a teardown (t) lets you accept by name that they left nothing"
-    return f"let those cells end well or take their lines out of the queue file, then {again}"
+        step = f"let these cells leave those files, or name what yours leave as results.artifacts (gpu-tui help fleet), then {again}"
+    elif unsynced := [n for n, state in cells.unfinished if state == NO_COPY and n in lacking]:
+        step = f"{uncopied(cells, unsynced)}; then {again}"
+        if rest := lacking - set(unsynced):
+            step = f"{step}. The others ({some(sorted(rest))}): let them end well"
+    elif gate.kind == "pull" and ended_ill(cells, covered):
+        step = f"let those cells end well, then {again}; a teardown (t) lets you accept by name that they left nothing"
+    else:
+        step = f"let those cells end well, then {again}"
+    return _with_others(step, gate, [name for name in cells.names if name not in lacking])
+
+
+def _with_others(step: str, gate: Gate, whole: Sequence[str]) -> str:
+    """The step, and the command for the cells that lack nothing; a teardown takes all or none."""
+    if gate.kind != "pull" or gate.only or not whole:
+        return step
+    named = ",".join(whole) if len(whole) <= CELLS_MOST else ",".join([*whole[:2], "…"])
+    command = shlex.join(["gpu-tui", "pull", gate.instance, "--cells", named])
+    return f"{step}; or pull the others alone: {plain(command, 300)}"

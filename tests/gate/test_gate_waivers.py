@@ -175,22 +175,23 @@ def test_a_pull_does_not_take_a_crashed_cell_for_whole() -> None:
     assert world.climb(State.BLOCKED) is State.BLOCKED
     assert "cells without their artifacts: lost (exit 1)" in (world.gate.because or "")
     rung = next(row for row in paint(world.gate, world.boot).rungs if row.rung is Rung.MATCH)
-    assert (rung.next or "").endswith(
-        "a teardown (t) lets you accept by name that they left nothing"
-    )
+    said, _, command = (rung.next or "").partition("; or pull the others alone: ")
+    assert said.endswith("a teardown (t) lets you accept by name that they left nothing")
+    assert command == "gpu-tui pull box --cells base,wide,late"
 
 
 def test_a_pull_of_a_cell_that_was_only_not_copied_says_to_copy_and_not_to_train() -> None:
     """Its weights lie on the disk that a release deletes: no advice sends it through the queue again."""
     for more, ends in (
         ((), "then pull again: what is here is kept"),
-        ((("lost", "exit 1"),), "out of the queue file"),
+        ((("lost", "exit 1"),), "The others (lost): let them end well"),
     ):
         world = World(cells=replace(crashed(("held", NO_COPY), *more), trained_in="/d/checkpoints"))
         world.gate = Gate("box")
         assert world.climb(State.BLOCKED) is State.BLOCKED
         rungs = {row.rung: row for row in paint(world.gate, world.boot).rungs}
-        said = rungs[Rung.MATCH].next or ""
+        said, _, command = (rungs[Rung.MATCH].next or "").partition("; or pull the others alone: ")
+        assert command == "gpu-tui pull box --cells base,wide,late"
         assert said.startswith(
             "trained, but the durable copy is missing: held, from /d/checkpoints/held: copy the results "
             "into results.remote before any teardown, do not train again; then pull again"
@@ -239,7 +240,8 @@ def test_a_pull_has_nobody_to_ask() -> None:
     assert world.gate.because == "no cell is called late"
     rung = next(row for row in paint(world.gate, world.boot).rungs if row.rung is Rung.MATCH)
     assert rung.next == (
-        "name it in the queue file or move it out of results.remote, then pull again: what is here is kept"
+        "name every cell as results.cells in the fleet file (gpu-tui help fleet), or move what is none out of "
+        "results.remote, then pull again: what is here is kept"
     )
     for hollow, here in ((("void",), ()), ((), ("void",))):
         world = World(hollow=hollow)

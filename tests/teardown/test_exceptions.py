@@ -153,4 +153,7 @@ async def test_a_pull_alone_says_what_to_do(scene: Scene) -> None:
     view = await rest(scene.runner().pull_only("pod"))
     assert (view.outcome, view.closed_because) == (None, "no cell is called logs")
     (said,) = [row.next for row in view.rungs if row.next]
-    assert said.startswith("name it in the queue file or move it out of results.remote, then pull")
+    assert said.startswith(
+        "name every cell as results.cells in the fleet file (gpu-tui help fleet)"
+    )
+    assert "or move what is none out of results.remote, then pull again" in said

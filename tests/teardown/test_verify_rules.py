@@ -412,7 +412,10 @@ def test_the_gate_opens_where_verify_says_verified(
     assert any(why in reason for reason in said) if why else not gate.waivers
     if why == "unnamed":
         assert gate.state is State.READY  # an exception may be taken, by its own words
-        assert "name it in the queue file, or move it out" in gate.waivers[0].lines[-1]
+        assert (
+            "name every cell as results.cells in the fleet file, or move it out"
+            in gate.waivers[0].lines[-1]
+        )
 
 
 STRICTER = {
