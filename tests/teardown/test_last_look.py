@@ -213,7 +213,7 @@ async def test_ten_thousand_files_over_a_far_link_open(scene: Scene) -> None:
         far = await SshTransport().connect(behind(scene.box.sshd, wire))
         scene.connection = far
         try:
-            found = await ride(scene, None, 0, cards=QUICK_CARDS, limit=600.0)
+            found = await ride(scene, None, 0, cards=QUICK_CARDS, limit=1_800.0)
         finally:
             await far.close()
     assert found.lost == {}, found.view
