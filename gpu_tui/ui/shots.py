@@ -22,6 +22,7 @@ from textual.pilot import Pilot
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.profile import Profile
+from gpu_tui.places import make_private
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Moment
@@ -140,7 +141,7 @@ def render(names: Iterable[str], out: Path, themes: Path) -> Iterator[Path]:
     """
     places = {name: out / path_of(name) for name in names}
     for folder in {place.parent for place in places.values()}:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
     drawn = partial(draw, themes=themes)
     workers = min(os.cpu_count() or 1, max(1, len(places) // FEW))
     if workers == 1:
