@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import httpx
 import pytest
 
+from gpu_tui import exporter
 from gpu_tui.cli.main import main
 from gpu_tui.exporter import (
     MOST_AT_ONCE,
@@ -65,6 +67,53 @@ async def test_what_is_no_request_is_refused_and_hurts_nobody(address: str) -> N
     async with httpx.AsyncClient(trust_env=False) as client:
         assert (await client.get(f"{address}/metrics")).status_code == 200
     for _, writer in silent:
+        writer.close()
+
+
+HALF = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"G", HALF, HALF + b"X: " + b"x" * 4_000])
+async def test_half_open_requests_do_not_delay_a_scrape(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(exporter, "REQUEST_SECONDS", 3_600.0)  # no time limit frees a place here
+    async with serving(lambda: "gpu_tui_build_info 1\n", "127.0.0.1", 0) as address:
+        port = int(address.rpartition(":")[2])
+        half = []
+        for _ in range(200):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            half.append((reader, writer))
+        async with httpx.AsyncClient(trust_env=False) as client:
+            for _ in range(3):
+                assert (await client.get(f"{address}/metrics", timeout=60)).status_code == 200
+        # Of more than there may be the oldest were closed, without an answer.
+        async with asyncio.timeout(60):
+            for reader, _ in half[: 200 - MOST_AT_ONCE]:
+                with suppress(ConnectionError):
+                    assert await reader.read() == b""
+        for _, writer in half:
+            writer.close()
+
+
+async def test_a_half_open_request_is_closed_when_its_time_is_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bytes that trickle in extend nothing."""
+    monkeypatch.setattr(exporter, "REQUEST_SECONDS", 0.05)
+    async with serving(str, "127.0.0.1", 0) as address:
+        port = int(address.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        ended = asyncio.create_task(reader.read())
+        async with asyncio.timeout(60):
+            with suppress(ConnectionError):
+                while not ended.done():
+                    writer.write(b"x")
+                    await writer.drain()
+                    await asyncio.sleep(0)
+            with suppress(ConnectionError):
+                assert await ended == b""
         writer.close()
 
 
