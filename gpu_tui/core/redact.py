@@ -64,7 +64,7 @@ _SHAPES = (
         " rpa_ aiza xox xapp- nvapi- wandb_v1_ npm_ pypi-age ya29. gocspx- dckr_pat_ tskey- :aa r8_"
         " dapi gsk_ sg. sk_live_ sk_test_ rk_live_ rk_test_ _v1_ hvs. hvb. lsv2_ pcsk_ xai- pplx- shp"
         " pul- sntry atatt3 age-secret-key local- key- ms-",
-        r"\b(?:hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}|sk-(?!learn\b|image\b)[A-Za-z0-9_-]{16,}"
+        r"(?<![A-Za-z0-9])(?:hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}|sk-(?!learn\b|image\b)[A-Za-z0-9_-]{16,}"
         r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|gl(?:pat|dt|rt|cbt|ptt|soat)-[\w-]{16,}"
         r"|rpa_[A-Za-z0-9]{16,}|AIza[\w-]{30,}|xox[abeprs]-[\w-]{10,}|xapp-\d-[\w-]{10,}|nvapi-[\w-]{20,}"
         r"|wandb_v1_\w{20,}|npm_[A-Za-z0-9]{30,}|pypi-AgE[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}"
@@ -73,7 +73,7 @@ _SHAPES = (
         r"|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|do[opr]_v1_[0-9a-f]{40,}|hv[bs]\.[\w-]{20,}|lsv2_[a-z]{2}_\w{30,}"
         r"|pcsk_\w{30,}|xai-[A-Za-z0-9]{40,}|pplx-[A-Za-z0-9]{32,}|tgp_v1_[\w-]{30,}|shp(?:at|ca|pa|ss)_[0-9a-f]{32}"
         r"|pul-[0-9a-f]{40}|sntry[su]_\w{20,}|ATATT3[\w=-]{50,}|AGE-SECRET-KEY-1[0-9A-Z]{50,}"
-        r"|(?:local-[0-9a-f]{40}|key-[0-9a-f]{32}|ms-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-]))",
+        r"|\b(?:local-[0-9a-f]{40}|key-[0-9a-f]{32}|ms-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-]))",
     ),
     (
         "akia asia abia acca ltai akid ak- as-",

@@ -11,6 +11,8 @@ import pytest
 
 from gpu_tui import exporter
 from gpu_tui.cli.main import main
+from gpu_tui.core.mask import masked
+from gpu_tui.core.redact import HIDDEN, redact
 from gpu_tui.exporter import (
     MOST_AT_ONCE,
     REQUEST_CAP,
@@ -19,6 +21,9 @@ from gpu_tui.exporter import (
     address_of,
     serving,
 )
+from gpu_tui.state.prometheus import exposition
+from gpu_tui.ui.scene_parts import NOW
+from gpu_tui.ui.scenes import sweep
 
 
 @pytest.fixture
@@ -134,3 +139,20 @@ def test_only_addresses_of_this_machine_are_taken(capsys: pytest.CaptureFixture[
             address_of(text)
     assert main(["exporter", "--listen", "0.0.0.0:9841"]) == 64
     assert "no password" in capsys.readouterr().err
+
+
+def test_no_label_holds_a_secret() -> None:
+    """A cell is named by its box."""
+    view = sweep().view(NOW)
+    secret = "hf_" + "aB3dE5gH7jK9mN1pQ3sT"
+
+    def named(text: str) -> str:
+        return f"{text} {secret}" if text in cells else text
+
+    cells = {cell.name for one in view.instances for cell in one.queue.cells}
+    hostile = masked(view, named)
+    assert secret in exposition(hostile, "1")
+    hidden = exposition(hostile, "1", redact)
+    assert secret not in hidden
+    assert HIDDEN in hidden
+    assert f'instance="{view.instances[0].name}"' in hidden
