@@ -14,8 +14,8 @@ from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 
 REQUEST_CAP = 8_192
-REQUEST_SECONDS = 5.0
-MOST_AT_ONCE = 16
+REQUEST_SECONDS = 5.0  # from the accepted connection to the end of the answer
+MOST_AT_ONCE = 64  # open connections; one more closes the oldest
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 HELLO = b"gpu-tui exporter: see /metrics\n"
 
@@ -49,13 +49,19 @@ def address_of(text: str) -> tuple[str, int]:
 async def serving(render: Callable[[], str], host: str, port: int) -> AsyncIterator[str]:
     """Answer scrapes with what `render` gives, for as long as the block lasts; yields the address.
 
-    Raises PortTaken.
+    A client that sends half a request delays nobody: no request waits for another, each connection has its own
+    time limit, and of too many the oldest is closed. Raises PortTaken.
     """
-    busy = asyncio.Semaphore(MOST_AT_ONCE)
+    connections: dict[asyncio.StreamWriter, None] = {}  # in the order in which they were accepted
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections[writer] = None
+        if len(connections) > MOST_AT_ONCE:
+            oldest = next(iter(connections))
+            del connections[oldest]
+            oldest.transport.abort()
         try:
-            async with busy, asyncio.timeout(REQUEST_SECONDS):
+            async with asyncio.timeout(REQUEST_SECONDS):
                 with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                     head = await reader.readuntil(b"\r\n\r\n")
                     writer.write(_reply(head, render))
@@ -63,6 +69,7 @@ async def serving(render: Callable[[], str], host: str, port: int) -> AsyncItera
         except (TimeoutError, ConnectionError):
             pass
         finally:
+            connections.pop(writer, None)
             writer.close()
 
     try:

@@ -30,7 +30,7 @@ MATTERS = ("TERM", "LANG", "LC_ALL", "LC_CTYPE")  # for which signs a terminal g
 UNABLE = ("", "dumb", "linux")  # terminals without a second screen to draw on
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J\x1b[H", "\x1b[?7h\x1b[?25h\x1b[?1049l"
 DIM, BANNER, PLAIN = "\x1b[2m", "\x1b[7m", "\x1b[m"
-ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class FirstSight:
@@ -89,7 +89,7 @@ class FirstSight:
             self._write(LEAVE)
 
     def taken_over(self) -> None:
-        """From now on the terminal and the signals are the cockpit's."""
+        """The cockpit has drawn: from now on the terminal and the signals are its own."""
         self._shown = False
         for number in ENDINGS:
             if signal.getsignal(number) is _leave:

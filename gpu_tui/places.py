@@ -6,6 +6,7 @@ import getpass
 import os
 import pwd
 import shutil
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,6 +49,29 @@ def xdg(env: Mapping[str, str], name: str, fallback: str) -> Path:
     """An XDG base directory; a relative value counts as not set, as the standard says."""
     value = env.get(name, "")
     return Path(value) if value.startswith("/") else user_home(env) / fallback
+
+
+def make_private(directory: Path) -> None:
+    """Create a directory and its missing parents with mode 0700, whatever the umask is.
+
+    One that exists keeps its mode. Raises OSError as `Path.mkdir` does.
+    """
+    if directory.is_dir():
+        return
+    missing = [directory]
+    for parent in directory.parents:
+        if parent.exists():
+            break
+        missing.append(parent)
+    for place in reversed(missing):
+        try:
+            place.mkdir(mode=0o700)
+        except FileExistsError:  # by another process, at the same time
+            if place.is_dir():
+                continue
+            raise
+        if stat.S_IMODE(place.stat().st_mode) & 0o777 != 0o700:
+            place.chmod(0o700)
 
 
 def own_command() -> tuple[str, ...]:

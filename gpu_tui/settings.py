@@ -17,7 +17,7 @@ from gpu_tui.parse.config_file import ConfigError, UserConfig, parse_config
 from gpu_tui.parse.fleet_file import FALLBACK_PLATFORM, FleetError, expand_home, parse_fleet
 from gpu_tui.parse.host import AddressError, HostAddress, parse_host
 from gpu_tui.parse.yaml_strict import LARGEST_BYTES, SourceError, did_you_mean
-from gpu_tui.places import config_dir, user_home, xdg
+from gpu_tui.places import config_dir, make_private, user_home, xdg
 from gpu_tui.resources import load_profiles
 
 __all__ = [
@@ -155,7 +155,7 @@ def state_dir(env: Mapping[str, str]) -> Path:
     place = xdg(env, "XDG_STATE_HOME", ".local/state") / "gpu-tui"
     try:
         with suppress(OSError):
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(place)
         if place.is_dir() and stat.S_IMODE(place.stat().st_mode) & 0o077:
             place.chmod(0o700)
     except OSError as error:

@@ -81,12 +81,17 @@ def fleet_of(args: argparse.Namespace) -> Fleet:
 
 
 def look(fleet: Fleet, limit: float) -> FleetView:
-    """The fleet as one look sees it; what cannot be kept of it stands on stderr, which cron mails."""
+    """The fleet as one look sees it, without secrets: what a command prints is mailed, scraped and shared.
+
+    What cannot be kept of it is printed on stderr, which cron mails.
+    """
     from gpu_tui import wiring
+    from gpu_tui.core.mask import masked
     from gpu_tui.wiring.kept import NOT_KEPT
+    from gpu_tui.wiring.secret import hiding
 
     view = wiring.run(wiring.collect_once(fleet, limit))
     for note in view.notes:
         if note.startswith(NOT_KEPT):
             print(f"gpu-tui: {plain(told(note), 1_000)}", file=sys.stderr)
-    return view
+    return masked(view, hiding(fleet))

@@ -307,7 +307,10 @@ def _wants_json(words: Sequence[str]) -> bool:
 def _tell(error: Exception, *, as_json: bool) -> None:
     """One sentence and the next step on stderr; with --json also one object on stdout."""
     if as_json:
+        from gpu_tui.core.redact import redact
+
         text, step = words_of(error)
+        text, step = redact(text), step and redact(step)
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
         body = {"version": 1, "error": {"text": text, **place, "next": step}}
         with suppress(OSError):  # which may be what went wrong

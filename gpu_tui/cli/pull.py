@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.core.ladder import GateView
 from gpu_tui.core.plain import plain
+from gpu_tui.core.redact import redact
 from gpu_tui.core.speech import headed, joined, say, told
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.settings import FleetError
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
                 if last.closed_because
                 else say("it did not come to its end")
             )
-            print(say("not verified: {why}", why=why))
+            print(redact(say("not verified: {why}", why=why)))
             print("         " + say("next: {step}", step=say("run it again: what is here is kept")))
         return 1
 
@@ -108,7 +109,7 @@ def _tell_of_others(view: GateView, cells: Sequence[str]) -> None:
     """The cells that are verified, and one line for each of the others."""
     print(say("verified: {cells}", cells=", ".join(map(plain, cells))))
     for name, left in view.others:
-        print(f"         {name}: {say(left)}")
+        print(redact(f"         {name}: {say(left)}"))
     print(say("This does not verify the box: pull it without --cells before it is ended."))
 
 
@@ -168,4 +169,4 @@ class Lines:
 
     def _print(self, text: str) -> None:
         self.clear()
-        print(text, file=self._out, flush=True)
+        print(redact(text), file=self._out, flush=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from gpu_tui import __version__
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path, look, seconds
 from gpu_tui.new_file import write_private
-from gpu_tui.places import own_command
+from gpu_tui.places import make_private, own_command
 from gpu_tui.settings import FleetError
 
 NAME = "report"
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 def _prepare(out: Path) -> None:
     """Before the fleet is looked at: can anything be written there?"""
     try:
-        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(out)
     except (FileExistsError, NotADirectoryError):
         raise FleetError(
             f"{out} is no directory", next="name a directory of yours with --out DIR"

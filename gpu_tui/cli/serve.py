@@ -1,4 +1,4 @@
-"""`gpu-tui serve`: the cockpit in a browser, for this machine and read-only unless asked otherwise."""
+"""`gpu-tui serve`: the cockpit in a browser, on loopback and read-only unless asked otherwise."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anyone-may-watch",
         action="store_true",
-        help="needed with another --bind: there is no password, and nothing is encrypted",
+        help="needed with another --bind: nothing is encrypted, the token in the address neither",
     )
     parser.add_argument(
         "--anyone-may-act",
@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if not is_loopback(args.bind) and not args.anyone_may_watch:
         raise ServeRefused(
-            f"--bind {args.bind} would show your fleet, its logs and its addresses to anyone who can reach "
-            "this machine: there is no password, and nothing is encrypted",
+            f"--bind {args.bind} would show your fleet, its logs and its addresses to anyone who can read "
+            "this network: there is no password but the token in the address, and nothing is encrypted",
             next="Leave it on 127.0.0.1 and bring it to you: ssh -L 8000:127.0.0.1:8000 THIS-MACHINE. "
             "Or, if that is what you want, add --anyone-may-watch",
         )
@@ -92,12 +92,12 @@ def _serve(args: argparse.Namespace, fleet: Sequence[str], environment: Mapping[
             if args.anyone_may_act
             else say("read-only")
         )
-        who = say(", and everyone who can reach its network") if args.anyone_may_watch else ""
+        who = say(", and so does who reads this network") if args.anyone_may_watch else ""
         print(say("{address}   {acts}; Ctrl-C ends it", address=address, acts=acts))
         print(
             say(
-                "Each tab is a cockpit of its own, with its own connections to every box ({tabs} at most). "
-                "There is no password:\nevery user of this machine can open it{who}.",
+                "Each tab is a cockpit of its own, with its own connections to every box ({tabs} at most).\n"
+                "Whoever has this address with its token can open it{who}.",
                 tabs=TABS,
                 who=who,
             ),

@@ -66,8 +66,6 @@ def run(args: argparse.Namespace) -> int:
         for lines in _batches(source):
             # People see what matters, so only that is read; a program gets every line.
             for place, line in enumerate(lines) if args.json else telling(lines):
-                if line.open:
-                    continue
                 mark = line.mark
                 seen[mark.label, mark.severity] += 1
                 if args.json:
@@ -76,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
                 trace.take(line, 0.0, live=False)
                 if mark.severity is not Severity.NONE:
                     loud.take(number + place + 1, line)
-            number += len(lines) - (1 if lines and lines[-1].open else 0)
+            number += len(lines)
             sys.stdout.flush()
     if not args.json:
         print(_summary(number, seen, trace))
@@ -158,12 +156,13 @@ def _open(name: str) -> BinaryIO:
 
 
 def _batches(source: BinaryIO) -> Iterator[Sequence[LogLine]]:
-    """The lines of each chunk, as soon as the chunk is there; the last one may be open."""
+    """The lines that each chunk finishes, as soon as the chunk is there."""
     reader = LogReader()
     chunk, chunks = source.read(CHUNK), 0
     as_utf8 = _from_utf16() if chunk.startswith(UTF16) else lambda raw: raw
     while chunk:
-        yield reader.feed(as_utf8(chunk), FULL if chunks < FULL_CHUNKS else SAMPLES)
+        samples = FULL if chunks < FULL_CHUNKS else SAMPLES
+        yield reader.feed(as_utf8(chunk), samples, unfinished=False)
         chunk, chunks = source.read(CHUNK), chunks + 1
     yield reader.close()
 

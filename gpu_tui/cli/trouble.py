@@ -41,9 +41,11 @@ def _is_astray() -> bool:
 
 
 def shown(error: Exception) -> list[str]:
-    """The lines for a terminal, in the language of the person."""
+    """The lines for a terminal or cron's mail, in the language of the person, freed of secrets."""
+    from gpu_tui.core.redact import redact  # its tables are for a command that failed
+
     text, step = words_of(error)
     # The place in a file stands before the sentence, and is no part of it.
     where = str(error).removesuffix(text) if getattr(error, "file", None) is not None else ""
-    lines = [plain(where + told(text, own=True), WIDTH)]
-    return [*lines, f"  {plain(told(step, own=True), WIDTH)}"] if step else lines
+    lines = [plain(redact(where + told(text, own=True)), WIDTH)]
+    return [*lines, f"  {plain(redact(told(step, own=True)), WIDTH)}"] if step else lines

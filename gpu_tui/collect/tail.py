@@ -27,6 +27,7 @@ EARLY_CAP = box.MOST  # bytes that are held until it is known of which file they
 NOISE_CAP = 65_536  # of a line that we came into the middle of
 SHORT = 2_048  # bytes, of a few lines: they are read before the loop turns
 SAME = 64  # bytes that are the same by no chance
+OPEN_SECONDS = 0.25  # between two readings of an unfinished line: the screen draws no faster
 QUIET_SECONDS = 0.005  # with nothing taken so before: many of them must not come in one turn
 OPEN = re.compile(
     rb"open (new|resumed|rest|whole|trimmed|copy) (\d{1,20}) ([\w?-]+) (-?\d{1,20}) (\d{1,18}) (\d{1,18})"
@@ -75,10 +76,15 @@ class Tail:
         self._history_end = 0
         self._appetite = Appetite()
         self._at_once = 0.0  # when something was taken so
+        self._peeked: float | None = (
+            None  # when an unfinished line was last read, by the boot clock
+        )
+        self._owed: asyncio.TimerHandle | None = None  # reads what came of one since
+        self._ended = False
 
     def at_once(self, chunk: bytes) -> bool:
         """A few lines that came alone, as most do, are read without waiting for a turn of the loop."""
-        if len(chunk) > SHORT or not self.opened or not self._marks.passes(chunk):
+        if len(chunk) > SHORT or not self.opened or self._ended or not self._marks.passes(chunk):
             return False
         if self._early or self._overlap or self._align is not None or self._memory.redrawn:
             return False
@@ -96,6 +102,14 @@ class Tail:
 
     async def take(self, chunks: AsyncIterator[bytes]) -> None:
         """Until the stream ends, or what comes is not the file that we knew, or no longer its text."""
+        try:
+            await self._taken(chunks)
+        finally:
+            self._ended = True
+            if self._owed is not None:
+                self._peek()
+
+    async def _taken(self, chunks: AsyncIterator[bytes]) -> None:
         share = Share()
         async for chunk in chunks:
             if self._marks.passes(chunk):
@@ -337,13 +351,33 @@ class Tail:
         samples = SAMPLES if backfill else 0
         whole = memory.reader.whole(data)
         if whole is None:
-            if lines := memory.take(data, samples):
+            if lines := memory.take(data, samples, unfinished=False):
                 self._arrived(lines, backfill=backfill)
+            if memory.reader.unfinished and self._owed is None:
+                self._peek_in_time()
             return
         upto = memory.offset + len(data)
         self._sink(LogCame(self._instance, self._clock.now(), self._source, whole, upto))
         memory.count(data)
         self._arrived(memory.reader.judge(whole, samples), backfill=backfill)
+
+    def _peek_in_time(self) -> None:
+        """Read the unfinished line, at most once in OPEN_SECONDS; what came since then when they are over."""
+        left = 0.0
+        if self._peeked is not None:
+            left = self._peeked + OPEN_SECONDS - self._clock.boot()
+        if left <= 0:
+            self._peek()
+        else:
+            self._owed = asyncio.get_running_loop().call_later(left, self._peek)
+
+    def _peek(self) -> None:
+        if self._owed is not None:
+            self._owed.cancel()
+            self._owed = None
+        self._peeked = self._clock.boot()
+        if lines := self._memory.reader.peek():
+            self._arrived(lines, backfill=self._memory.offset <= self._history_end)
 
     def _tell_opened(self, *, resumed: bool) -> None:
         memory, now = self._memory, self._clock.now()

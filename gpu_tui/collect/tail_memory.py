@@ -67,10 +67,10 @@ class TailMemory:
         """Everything has been read that was in the file when it was last opened."""
         return self.inode > 0 and self.offset >= self.end
 
-    def take(self, data: bytes, samples: int = 0) -> Sequence[LogLine]:
-        """Count and read more bytes. `samples` as `LogReader.feed` has it."""
+    def take(self, data: bytes, samples: int = 0, *, unfinished: bool = True) -> Sequence[LogLine]:
+        """Count and read more bytes. `samples` and `unfinished` as `LogReader.feed` has them."""
         self.count(data)
-        return self.reader.feed(data, samples)
+        return self.reader.feed(data, samples, unfinished=unfinished)
 
     def count(self, data: bytes) -> None:
         """More bytes were taken."""

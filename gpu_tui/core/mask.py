@@ -6,10 +6,14 @@ A net like `redact`, not a proof: who hands a text on has read it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
+from typing import Any, TypeVar, cast
 
 from gpu_tui.core.redact import redact
+
+T = TypeVar("T")
 
 HOST = "[host]"
 _HOME = re.compile(r"(?<![\w~./-])(?:/home/[A-Za-z0-9._-]+|/Users/[A-Za-z0-9._-]+|/root)(?![\w.-])")
@@ -41,6 +45,29 @@ class Mask:
         if self.home and self.home != "/":
             text = text.replace(self.home, "~")
         return _HOME.sub("~", text)
+
+
+def masked(value: T, mask: Callable[[str], str]) -> T:
+    """A value whose every text went through `mask`: of frozen dataclasses, sequences, sets and mappings."""
+    return cast(T, _masked(value, mask))
+
+
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {_masked(key, mask): _masked(one, mask) for key, one in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_masked(one, mask) for one in value))
+    if isinstance(value, tuple | list | set | frozenset):
+        return type(value)(_masked(one, mask) for one in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        found = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+        changed = {name: _masked(one, mask) for name, one in found.items()}
+        return replace(value, **changed) if changed != found else value
+    return value
 
 
 def _without(text: str, hosts: Iterable[str]) -> str:

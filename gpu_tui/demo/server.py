@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gpu_tui.demo.cast import SEATS, cast
 from gpu_tui.demo.theatre import theatre
+from gpu_tui.places import make_private
 
 
 def main() -> int:
@@ -35,7 +36,7 @@ def main() -> int:
     if args.dir and args.dir.exists() and any(args.dir.iterdir()):
         parser.error(f"{args.dir} is not empty; name a new directory")
     directory = args.dir or Path(tempfile.mkdtemp(prefix="gpu-tui-demo-"))
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(directory)
     return asyncio.run(_play(directory.resolve(), args.boxes, args.speed, args.seed))
 
 

@@ -100,6 +100,8 @@ def cap(text: str, spans: tuple[Span, ...] = (), *, more: int = 0) -> tuple[str,
     if len(text) <= TEXT_CAP and not more:
         return text, spans
     hidden = len(text[TEXT_CAP:].encode()) + more
+    if not spans or spans[-1].end <= TEXT_CAP:
+        return f"{text[:TEXT_CAP]}… (+{hidden} bytes)", spans
     kept = tuple(
         Span(span.start, min(span.end, TEXT_CAP), span.style)
         for span in spans

@@ -7,7 +7,10 @@ What later readers may rely on:
   the first in triage order of what any segment warns of, its severity the worst of all segments; its
   text and colours are those of the last segment that shows anything, and so is a label without
   severity; its progress is the last that any segment reports.
-- While a line has no newline yet it is emitted with `open=True` and replaced by the next line emitted.
+- While a line has no newline yet it is emitted with `open=True` and replaced by the next line emitted,
+  unless the caller asks for whole lines only (`unfinished=False`) and for the unfinished one by `peek`.
+  An unfinished segment longer than `FAR` bytes is never read as a whole again: `peek` reads its end and
+  what the screen shows of it, `feed` does so once in `STEP` bytes.
   The mark of an open line speaks only of segments that are complete, so it is never taken back: the
   line that replaces it has the same mark or a worse one. Who counts alarms counts a line once: when
   it replaces an open line whose mark was an alarm with the same label, it is the same alarm.
@@ -28,13 +31,23 @@ nothing is: `mouthful` says how much is wise, and an `Appetite` how much where a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import Item, LogBlock
 from gpu_tui.core.logs import LogLine, Mark, Progress, Span
 from gpu_tui.core.queue_history import QueueEvent
-from gpu_tui.parse.lines import PIECE_CAP, End, LineSplitter, Piece, cap, sanitize, unescape
+from gpu_tui.parse.lines import (
+    PIECE_CAP,
+    TEXT_CAP,
+    End,
+    LineSplitter,
+    Piece,
+    cap,
+    sanitize,
+    unescape,
+)
 from gpu_tui.parse.log_flood import FLOOD, Survey, survey_of
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.progress_plan import parse_plan
@@ -44,7 +57,9 @@ from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, first
 from gpu_tui.parse.triage_scan import REMEMBERED, kind_of
 
 NEAR_PIECES = 4  # of a segment without end
-FAR = 1_024  # characters of each further piece that are judged
+FAR = 1_024  # characters of each further piece that are judged; of a cut or open one those read for progress
+STEP = 8_192  # new bytes of a long open segment after which `feed` reads it again
+NOTHING = Piece(b"", End.OPEN)
 SEGMENTS = 32  # overwritten segments that wait to be read for progress, the last one first
 
 
@@ -53,36 +68,46 @@ class LogReader:
 
     def __init__(self) -> None:
         self._splitter = LineSplitter()
+        self._pending = NOTHING
         self._line = _Line()
 
-    def feed(self, chunk: bytes, samples: int = 0) -> Sequence[LogLine]:
-        """The lines that `chunk` finishes and, last, the unfinished one, if any. Of a flood so many `samples`
-        more of its reports are read: for who wants the course of a run, and not only where it is.
+    @property
+    def unfinished(self) -> bool:
+        """A line has begun and not ended."""
+        return self._line.begun or self._splitter.holds
+
+    def feed(self, chunk: bytes, samples: int = 0, *, unfinished: bool = True) -> Sequence[LogLine]:
+        """The lines that `chunk` finishes and, last, the unfinished one, if any and if asked for. Of a flood
+        so many `samples` more of its reports are read: for the course of a run, and not only its end.
         """
         if not chunk:
             return ()
         start = 0
-        if self._line.begun or self._splitter.holds:
+        if self.unfinished:
             start = chunk.find(b"\n") + 1 or len(chunk)
         end = max(start, chunk.rfind(b"\n") + 1)
         start, survey = survey_of(chunk, start, end)
         if survey is None and chunk.count(b"\n", start, end) <= FLOOD:
             start = end
         few: list[LogLine] = []
-        pending = self._feed_few(chunk[:start], few)
+        self._feed_few(chunk[:start], few)
         items: list[Item] = [*few]
         told = list(enumerate(few))
         if start < end:
             self._feed_many(survey or Survey(_unixed(chunk[start:end])), items, told, samples)
         if end < len(chunk):
-            pending = self._feed_few(chunk[end:], few)
-        if pending.raw or self._line.begun:
-            last = self._line.peek(pending)
+            self._feed_few(chunk[end:], few)
+        if unfinished and self.unfinished:
+            last = self._line.peek(self._pending, wholly=False)
             told.append((len(items), last))
             items.append(last)
         if len(told) == len(items):
             return tuple([line for _, line in told])
         return LogBlock(items, read_line, show_line, told)
+
+    def peek(self) -> tuple[LogLine, ...]:
+        """The unfinished line as an open one, if any, with all that came of it."""
+        return (self._line.peek(self._pending, wholly=True),) if self.unfinished else ()
 
     def whole(self, chunk: bytes) -> LogBlock | None:
         """The lines of a chunk as they came, which `judge` says more of; None where it has to be fed.
@@ -90,7 +115,7 @@ class LogReader:
         Nothing may be fed before they are judged. It has to be fed where a line is unfinished, or was
         before, and where one has several segments.
         """
-        if self._line.begun or self._splitter.holds or b"\r" in chunk or chunk[-1:] != b"\n":
+        if self.unfinished or b"\r" in chunk or chunk[-1:] != b"\n":
             return None
         lines = chunk[:-1].split(b"\n")
         if len(chunk) > PIECE_CAP and max(map(len, lines)) >= PIECE_CAP:
@@ -112,6 +137,7 @@ class LogReader:
     def close(self) -> tuple[LogLine, ...]:
         """At the end of the stream: the unfinished line as a finished one."""
         items: list[LogLine] = []
+        self._pending = NOTHING
         for piece in self._splitter.flush():
             self._take(piece, items)
         if self._line.begun:
@@ -119,15 +145,14 @@ class LogReader:
             self._line = _Line()
         return tuple(items)
 
-    def _feed_few(self, part: bytes, items: list[LogLine]) -> Piece:
-        """Read every line; the unfinished rest."""
-        pending = Piece(b"", End.OPEN)
+    def _feed_few(self, part: bytes, items: list[LogLine]) -> None:
+        """Read every line that ends; keep the unfinished rest."""
         for piece in self._splitter.feed(part):
             if piece.end is End.OPEN:
-                pending = piece
+                self._pending = piece
             else:
+                self._pending = NOTHING
                 self._take(piece, items)
-        return pending
 
     def _feed_many(
         self,
@@ -195,7 +220,8 @@ class _Line:
         self._mark: Mark | None = None  # what any segment warned of
         self._progress: Progress | None = None
         self._reported = False  # a segment was progress and nothing else
-        self._unread: list[str] = []  # complete segments, not yet read for progress
+        # Complete segments and what of them is to be read for progress.
+        self._unread: list[tuple[str, str]] = []
         self._queue: QueueEvent | None = None
         self._text = ""
         self._spans: tuple[Span, ...] = ()
@@ -205,10 +231,21 @@ class _Line:
         self._begun: tuple[str, Mark | None] | None = None  # the last segment's first piece
         self._judged_text: str | None = None
         self._named: Mark | None = None
+        self._forget_open()
+
+    def _forget_open(self) -> None:
+        self._looked = 0  # bytes of the open segment when it was last read
+        self._reports: Progress | None = None  # what it reported then
+        self._head: tuple[str, tuple[Span, ...], int] = (
+            "",
+            (),
+            0,
+        )  # what is shown, of how many bytes
 
     def add(self, piece: Piece) -> None:
         """Judge one complete piece and remember what the screen would show."""
         self.begun = True
+        self._forget_open()
         self._size += len(piece.raw) - piece.repeated + (piece.end is End.RETURN)
         text, spans = unescape(piece.raw)
         self._cuts = self._cuts + 1 if piece.end is End.CUT else 0
@@ -222,7 +259,8 @@ class _Line:
                     self._mark = first((self._mark, mark)) if self._mark else mark
                 self._queue = parse_queue_line(text) or self._queue
             if not far:
-                self._unread.append(text)
+                cut = piece.end is End.CUT and len(text) > FAR
+                self._unread.append((text, _from_word(text, len(text) - FAR) if cut else text))
             if len(self._unread) >= SEGMENTS:
                 self._read()
         self._show(text, spans, piece)
@@ -231,8 +269,8 @@ class _Line:
     def _read(self) -> None:
         """Read the segments for progress, from the last one back to one that settles it."""
         progress: Progress | None = None
-        for text in reversed(self._unread):
-            if found := parse_progress(text):
+        for text, read in reversed(self._unread):
+            if found := parse_progress(read):
                 progress = progress or found
                 self._reported = self._reported or self._cause(text) is None
                 if self._reported:
@@ -248,16 +286,35 @@ class _Line:
             self._judged_text, self._named = text, _cause(text)
         return self._named
 
-    def peek(self, pending: Piece) -> LogLine:
-        """The line as it stands now, its unfinished segment shown, read for progress, not judged."""
+    def peek(self, pending: Piece, *, wholly: bool) -> LogLine:
+        """The line as it is now, its unfinished segment shown, read for progress, not judged.
+
+        Unless `wholly`, a long segment is read again only after STEP new bytes.
+        """
         self._read()
         seen = _Line()
         seen._text, seen._spans, seen._more = self._text, self._spans, self._more
         seen._goes_on = self._goes_on
-        text, spans = unescape(pending.raw)
+        if wholly or len(pending.raw) <= FAR or len(pending.raw) - self._looked >= STEP:
+            self._look(pending.raw)
+        text, spans, size = self._head
         seen._show(text, spans, pending)
-        progress = parse_progress(_whole_words(text))
-        return self._line(seen, self._judged(), progress or self._progress, open=True)
+        if text and not text.isspace() and not self._goes_on:
+            seen._more = len(pending.raw) - size
+        return self._line(seen, self._judged(), self._reports or self._progress, open=True)
+
+    def _look(self, raw: bytes) -> None:
+        """Read what is new of an open segment: as far as the screen shows it, and its end for progress."""
+        if len(self._head[0]) <= TEXT_CAP and not self._goes_on:
+            self._head = (*unescape(raw), len(raw))
+        if self._looked or self._goes_on:
+            text = unescape(raw[-FAR:])[0]
+            if len(raw) > FAR or len(text) > FAR:
+                text = _from_word(text, max(0, len(text) - FAR))
+        else:
+            text = self._head[0]
+        self._reports = parse_progress(_whole_words(text)) or self._reports
+        self._looked = len(raw)
 
     def finish(self) -> LogLine:
         """The finished line."""
@@ -297,6 +354,15 @@ def _cause(text: str) -> Mark | None:
             _causes.clear()
         _causes[key] = mark
     return mark
+
+
+def _from_word(text: str, start: int) -> str:
+    """What follows the first word that `start` may have cut in two."""
+    begin = _BETWEEN.search(text, start)
+    return text[begin.end() :] if begin else ""
+
+
+_BETWEEN = re.compile(r"[\s,;|]")
 
 
 def _whole_words(text: str) -> str:

@@ -2,14 +2,14 @@
 
 Names carry base units as Prometheus' conventions say. What is not known now has no sample at all: a stale
 reading, an unknown one and an absent one are left out, and `gpu_tui_instance_last_contact_timestamp_seconds`
-says how old the newest is. Every text of a box (a card's name, a cell) is a label value, escaped and cut.
+says how old the newest is. Every text of a box (a card's name, a cell) is a label value, freed of secrets, escaped and cut.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core import metrics
@@ -79,6 +79,7 @@ Labels = Mapping[str, str]
 class _Samples:
     """All samples by family; one name with one set of labels comes once."""
 
+    hide: Callable[[str], str]
     found: dict[str, dict[tuple[tuple[str, str], ...], float]] = field(default_factory=dict)
 
     def add(self, family: str, value: float | None, /, **labels: str | None) -> None:
@@ -86,14 +87,16 @@ class _Samples:
         if value is None:
             return
         key = tuple(
-            (label, plain(text, LABEL_WIDTH)) for label, text in labels.items() if text is not None
+            (label, plain(self.hide(text), LABEL_WIDTH))
+            for label, text in labels.items()
+            if text is not None
         )
         self.found.setdefault(family, {}).setdefault(key, float(value))
 
 
-def exposition(view: FleetView, version: str) -> str:
-    """The whole text, with a newline at its end."""
-    samples = _Samples()
+def exposition(view: FleetView, version: str, hide: Callable[[str], str] = str) -> str:
+    """The whole text, with a newline at its end. `hide` frees a label of secrets."""
+    samples = _Samples(hide)
     samples.add("build_info", 1, version=version)
     samples.add("fleet_taken_at_timestamp_seconds", view.taken_at)
     for instance in view.instances:

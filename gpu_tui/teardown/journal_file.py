@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
+from gpu_tui.places import make_private
+
 
 class Held(Exception):
     """Another gpu-tui has a ladder open for this instance."""
@@ -118,7 +120,7 @@ def read_all(fd: int) -> bytes:
 def own_directory(directory: Path) -> Path:
     """The directory, made where it is missing. OSError where others could change what is in it."""
     if not directory.is_dir():
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(directory)
         sync_directory(directory.parent)
     # A link in its place leads to a directory that must be as safe, and so must be what that one is in.
     for place in dict.fromkeys((directory, directory.parent, directory.resolve().parent)):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from gpu_tui.core.manifest import FileEntry, home_path
 from gpu_tui.openssl import large_sha256
+from gpu_tui.places import make_private
 from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.local import OWN, hash_file
 
@@ -42,13 +43,12 @@ class Shelf:
 
     def open(self) -> None:
         """Make the directories that are ours and hold them; BoxError where another process does."""
-        self.local.mkdir(parents=True, exist_ok=True)
+        make_private(self.local)
         for path in (self.local / OWN, self.parts, self.local / OWN / "replaced"):
-            try:
-                path.mkdir(mode=0o700)
-            except FileExistsError:
-                if path.is_symlink() or not path.is_dir():
-                    raise NotADirectoryError(errno.ENOTDIR, "not a directory", str(path)) from None
+            with suppress(FileExistsError):
+                make_private(path)
+            if path.is_symlink() or not path.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "not a directory", str(path))
         self._lock = os.open(self.parts, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -140,7 +140,7 @@ class Shelf:
             raise BoxError("something that is no file stands in its place here: move it away")
         prefix = f"{old.st_mtime_ns}-"
         place = Path(tempfile.mkdtemp(prefix=prefix, dir=self.local / OWN / "replaced")) / path
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_private(place.parent)
         os.rename(name, place, src_dir_fd=held)
         self.aside.append(path)
 

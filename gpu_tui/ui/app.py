@@ -116,7 +116,7 @@ class CockpitApp(ToastingApp):
         self._toasted = False
         self._notices = Notices()
         self._answered = -GLANCE  # when a person was told something
-        self._give_back: Callable[[], None] | None = None
+        self._give_back: Callable[[], None] = lambda: None
         self.prompter = prompter or ScreenPrompter()
         self.prompter.attach(self, clock, self._moment)
         self._habits = habits or Habits(None)
@@ -150,19 +150,22 @@ class CockpitApp(ToastingApp):
         """The cockpit itself."""
         return self._cockpit
 
+    def on_load(self) -> None:
+        """Handle the signals that end a program before the terminal is switched to the other screen."""
+        self._give_back = terminal.on_endings(self._end)
+
     def on_mount(self) -> None:
         """Start looking at the store; be ready to leave tidily."""
         self.theme_changed_signal.subscribe(self, self._theme_changed)
         self.app_resume_signal.subscribe(self, lambda _: self.action_repaint())
-        if not self.is_headless:
-            self._give_back = terminal.on_endings(self._end)
+        if self.is_headless:
+            self._give_back()
         self.set_interval(FRAME, self._frame)
         self._tick()
 
     def on_unmount(self) -> None:
         """The signal handlers were only ours while we ran."""
-        if self._give_back is not None:
-            self._give_back()
+        self._give_back()
 
     def _end(self, code: int) -> None:
         """SIGTERM, SIGHUP or SIGQUIT: leave the terminal as it was."""

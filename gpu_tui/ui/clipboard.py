@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from textual.app import App
 
 from gpu_tui.core.speech import say
+from gpu_tui.places import make_private
 from gpu_tui.ui import terminal
 
 CAP = 74_994  # bytes of text: 100,000 of base64, what xterm, tmux and screen take at most
@@ -68,7 +69,7 @@ def sequence(text: str, env: Mapping[str, str]) -> str | None:
 
 def to_file(text: str, directory: Path) -> Path:
     """Write `text` to the one file for copies, readable by its owner only. Raises OSError."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(directory)
     path = directory / "copied.txt"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:

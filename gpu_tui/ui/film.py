@@ -16,6 +16,7 @@ from rich.color import ColorSystem
 from textual.pilot import Pilot
 
 from gpu_tui.core.clock import ManualClock
+from gpu_tui.places import make_private
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.output import Cells
 from gpu_tui.ui.scene_parts import NOW, PROFILES
@@ -47,7 +48,7 @@ LADDER = ("a teardown: nothing is stopped before its results are here, equal and
 
 def write_film(out: Path, themes: Sequence[CockpitTheme]) -> Path:
     """Write the cast into `out`; the file written."""
-    out.mkdir(parents=True, exist_ok=True)
+    make_private(out)
     path = out / FILE
     path.write_text(asyncio.run(film(themes)), "utf-8")
     return path

@@ -120,7 +120,7 @@ class FirstRun(App[Picked]):
         self._ticked: set[str] = set()
         self._seen: dict[str, Seen | None] = {}  # None: it is being looked at
         self._gate = asyncio.Semaphore(AT_ONCE)
-        self._give_back: Callable[[], None] | None = None
+        self._give_back: Callable[[], None] = lambda: None
         for one in themes:
             self.register_theme(one.textual)
         self.theme = theme
@@ -141,18 +141,21 @@ class FirstRun(App[Picked]):
             yield self._said
         yield self._footer
 
+    def on_load(self) -> None:
+        """Handle the signals that end a program before the terminal is switched to the other screen."""
+        self._give_back = terminal.on_endings(self._end)
+
     def on_mount(self) -> None:
         """The two most likely boxes are looked at at once."""
-        if not self.is_headless:
-            self._give_back = terminal.on_endings(self._end)
+        if self.is_headless:
+            self._give_back()
         self._rows.focus()
         for one in [one for one in self._candidates if one.likely][:AT_ONCE]:
             self._start(one.host)
 
     def on_unmount(self) -> None:
         """The signal handlers were only ours while we ran."""
-        if self._give_back is not None:
-            self._give_back()
+        self._give_back()
 
     def _end(self, code: int) -> None:
         terminal.release(self)

@@ -20,9 +20,10 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.findings import Finding
+from gpu_tui.core.mask import masked
 from gpu_tui.core.profile import Profile
-from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.places import make_private
+from gpu_tui.state.views import FleetView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.scene_ablation import ablation
@@ -140,7 +141,7 @@ def render(names: Iterable[str], out: Path, themes: Path) -> Iterator[Path]:
     """
     places = {name: out / path_of(name) for name in names}
     for folder in {place.parent for place in places.values()}:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
     drawn = partial(draw, themes=themes)
     workers = min(os.cpu_count() or 1, max(1, len(places) // FEW))
     if workers == 1:
@@ -192,38 +193,99 @@ def portrait(
             body = app.screen.query_one("#body").styles
             body.grid_size_rows, body.grid_rows = 2, "2fr 3fr"
             await pilot.pause()
-            return plain_svg(app.export_screenshot(title="gpu-tui"))
+            return masked_svg(plain_svg(app.export_screenshot(title="gpu-tui")), mask)
 
     return asyncio.run(draw())
 
 
 def _masked(view: FleetView, mask: Callable[[str], str]) -> FleetView:
-    """The view with every sentence that may quote a box or name an address masked; logs are left out."""
+    """The view with every text masked, before a narrow pane cuts or wraps it; logs are left out.
 
-    def found(one: Finding) -> Finding:
-        return replace(one, evidence=mask(one.evidence), source=mask(one.source))
+    Names of instances stay, because they lead from one part of a view to another.
+    """
+    names = {one.name for one in view.instances}
 
-    def instance(one: InstanceView) -> InstanceView:
-        link = one.link
-        return replace(
-            one,
-            because=tuple(mask(reason) for reason in one.because),
-            link=replace(
-                link, error=mask(link.error or "") or None, next=mask(link.next or "") or None
-            ),
-            findings=tuple(found(each) for each in one.findings),
-            logs=(),
-        )
+    def hidden(text: str) -> str:
+        return text if text in names else mask(text)
 
-    return replace(
+    bare = replace(
         view,
-        instances=tuple(instance(one) for one in view.instances),
-        findings=tuple(found(one) for one in view.findings),
+        instances=tuple(replace(one, logs=()) for one in view.instances),
         notes=(),
         unmet=frozenset(),
     )
+    return masked(bare, hidden)
 
 
+def masked_svg(svg: str, mask: Callable[[str], str]) -> str:
+    """The SVG with the text of every row masked, whatever pieces of one style it was drawn in.
+
+    A row is masked between the vertical lines of its panes. What replaces a text is as wide as that was.
+    """
+    rows: dict[str, list[_Piece]] = {}
+    for found in _TEXT.finditer(svg):
+        text = html.unescape(found[6])
+        if not (width := cell_len(text)):  # the line end that Rich draws
+            continue
+        step = float(found[4]) / width
+        y = _Y.search(found[3])
+        place = round(float(found[2]) / step)
+        rows.setdefault(y[1] if y else "", []).append(_Piece(found.span(6), place, text))
+    changes: list[tuple[tuple[int, int], str]] = []
+    for pieces in rows.values():
+        cells = [" "] * max(one.place + cell_len(one.text) for one in pieces)
+        for one in pieces:
+            cells[one.place : one.place + cell_len(one.text)] = _cells_of(one.text)
+        hidden = _masked_row(cells, mask)
+        for one in pieces:
+            part = slice(one.place, one.place + cell_len(one.text))
+            if hidden[part] != cells[part]:
+                changes.append((one.span, html.escape("".join(hidden[part]))))
+    for (start, end), text in sorted(changes, reverse=True):
+        svg = svg[:start] + text + svg[end:]
+    return svg
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One text of a picture: where its content is in the SVG, in which column it begins."""
+
+    span: tuple[int, int]
+    place: int
+    text: str
+
+
+def _cells_of(text: str) -> list[str]:
+    """A sign or nothing for each cell: a wide sign is followed by nothing."""
+    cells: list[str] = []
+    for sign in text:
+        width = cell_len(sign)
+        if width:
+            cells += [sign, *[""] * (width - 1)]
+        elif cells:
+            cells[-1] += sign
+    return cells
+
+
+def _masked_row(cells: Sequence[str], mask: Callable[[str], str]) -> list[str]:
+    row: list[str] = []
+    part: list[str] = []
+    for cell in (*cells, None):
+        if cell is not None and cell not in _LINES:
+            part.append(cell)
+            continue
+        text = "".join(part)
+        hidden = mask(text)
+        if hidden != text:
+            new = _cells_of(hidden)[: len(part)]
+            part = new + [" "] * (len(part) - len(new))
+        row += part if cell is None else [*part, cell]
+        part = []
+    return row
+
+
+_LINES = frozenset("│┃║┆┇┊┋╎╏▏▕")
+_Y = re.compile(r'\by="([\d.]+)"')
 _TEXT = re.compile(
     r'(<text [^>]*?)x="([\d.]+)"([^>]*?) textLength="([\d.]+)"([^>]*>)([^<]*)(</text>)'
 )

@@ -27,6 +27,7 @@ from textual.message import Message
 from textual.style import Style
 
 from gpu_tui.core.plain import plain
+from gpu_tui.core.redact import redact
 
 FRAMES_A_SECOND = 250
 PLAIN_DRIVER = "LinuxDriver"
@@ -282,11 +283,12 @@ def desktop_forms(wish: str, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def desktop_bytes(text: str, forms: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """The sequences that show `text`; nothing in it can end one of them or begin another.
+    """The sequences that show `text`, freed of secrets: a desktop shows it over other windows, and keeps it.
 
+    Nothing in it can end a sequence or begin another.
     Inside tmux they pass only where the user has `set -g allow-passthrough on`.
     """
-    shown = plain(text, TEXT_WIDTH).replace(";", ",")
+    shown = plain(redact(text), TEXT_WIDTH).replace(";", ",")
     made = {
         OSC9: f"\x1b]9;gpu-tui: {shown}\x07",
         OSC777: f"\x1b]777;notify;gpu-tui;{shown}\x07",

@@ -1,14 +1,17 @@
 """The cockpit in a browser: a small web server, and one cockpit process for each tab.
 
-textual-serve brings the page's terminal and the pipe to a process. What is served, to whom, and how it ends
-is said here: a page of another site may not open the websocket (Origin), a name that points here may not
-either (Host), and the page may fetch nothing from anywhere else (Content-Security-Policy).
+textual-serve brings the page's terminal and the pipe to a process. This module decides who is answered:
+only requests with this start's token, from the address that was printed and then from a cookie; no page of
+another site may open the websocket (Origin), no name that points here may either (Host), and the page may
+fetch nothing from anywhere else (Content-Security-Policy).
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import os
+import secrets
 import shlex
 import signal
 import socket
@@ -30,6 +33,7 @@ SIZE = (8, 4, 500, 200)  # smallest and largest columns and rows that a page may
 TYPED = 65_536  # characters of one message from a page
 PATIENCE = 5.0  # seconds for a cockpit to end by itself
 PAGE = "gpu_tui.browser"
+TOKEN_BYTES = 32
 STATIC = Path(textual_serve.__file__).parent / "static"
 # What makes the child draw as for a terminal that can do everything: the page's can.
 LOOK = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
@@ -71,12 +75,13 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, told.set)
     port = listening.getsockname()[1]
-    runner = web.AppRunner(tabs.application(host, port), shutdown_timeout=PATIENCE)
+    # No access log: its lines would hold the token.
+    runner = web.AppRunner(tabs.application(host, port), shutdown_timeout=PATIENCE, access_log=None)
     await runner.setup()
     try:
         await web.SockSite(runner, listening).start()
         shown = f"[{host}]" if ":" in host else host
-        started(f"http://{shown}:{port}")
+        started(f"http://{shown}:{port}/?token={tabs.token}")
         await told.wait()
     finally:
         await tabs.close()
@@ -91,6 +96,8 @@ class Tabs:
         self._command = f"exec {shlex.join(command)}"
         self._open: set[web.WebSocketResponse] = set()
         self._names: frozenset[str] | None = None
+        self._cookie = "gpu-tui"
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
 
     def application(self, host: str, port: int) -> web.Application:
         """What answers. On loopback only requests for loopback are answered, whatever name led here."""
@@ -99,11 +106,15 @@ class Tabs:
             whole = (f"{name}:{port}" for name in names)
             # A browser leaves out the port that http has anyway.
             self._names = frozenset((*whole, *names) if port == HTTP else whole)
+        self._cookie = (
+            f"gpu-tui-{port}"  # a browser keeps one set of cookies for all ports of a host
+        )
         app = web.Application(middlewares=[self._guard])
         app.add_routes(
             [
                 web.get("/", self._page),
                 web.get("/page.css", self._style),
+                web.get("/page.js", self._script),
                 web.get("/ws", self._tab),
                 web.static("/static", STATIC),
             ]
@@ -122,9 +133,20 @@ class Tabs:
     ) -> web.StreamResponse:
         if self._names is not None and request.host not in self._names:
             raise web.HTTPForbidden(text="gpu-tui answers only by the address that it printed")
+        by_address = self._is_token(request.query.get("token"))
+        if not by_address and not self._is_token(request.cookies.get(self._cookie)):
+            raise web.HTTPForbidden(text="gpu-tui opens only by the whole address that it printed")
         answer = await handler(request)  # type: ignore[misc]
         assert isinstance(answer, web.StreamResponse)
+        if by_address and not answer.prepared:
+            answer.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
         return answer
+
+    def _is_token(self, given: str | None) -> bool:
+        """Compares in constant time."""
+        return given is not None and hmac.compare_digest(
+            given.encode("utf-8", "replace"), self.token.encode()
+        )
 
     async def _page(self, request: web.Request) -> web.Response:
         asked = request.query.get("fontsize", "")
@@ -145,6 +167,9 @@ class Tabs:
 
     async def _style(self, request: web.Request) -> web.Response:
         return web.Response(text=_file("page.css"), content_type="text/css")
+
+    async def _script(self, request: web.Request) -> web.Response:
+        return web.Response(text=_file("page.js"), content_type="text/javascript")
 
     async def _tab(self, request: web.Request) -> web.StreamResponse:
         """One tab: a cockpit for as long as its page is open."""

@@ -25,6 +25,7 @@ from gpu_tui.wiring.secret import secrets_held
 
 if TYPE_CHECKING:  # the cockpit loads them when it needs them
     from gpu_tui.recording.tape import TapeWriter
+    from gpu_tui.ui.app import CockpitApp
 
 
 class NoTerminal(Exception):
@@ -97,14 +98,29 @@ def run_cockpit(
                 prompter=prompter,
                 news=news,
             ):
-                if sight is not None:
-                    sight.taken_over()
-                await app.run_async()
+                if sight is None:
+                    await app.run_async()
+                else:
+                    await _after(sight, app)
             if sight is not None and app.last_seen:
                 sight.keep(app.last_seen, app.size.width)
             return app.return_code or 0
 
     return run(cockpit())
+
+
+async def _after(sight: FirstSight, app: CockpitApp) -> None:
+    """Run the cockpit. The splash restores the terminal if a signal ends it before the first frame."""
+
+    async def painted() -> None:
+        await app.painted.wait()
+        sight.taken_over()
+
+    first = asyncio.create_task(painted())
+    try:
+        await app.run_async()
+    finally:
+        first.cancel()
 
 
 def run_replay(

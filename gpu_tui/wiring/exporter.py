@@ -13,6 +13,7 @@ from gpu_tui.exporter import serving
 from gpu_tui.state.prometheus import exposition
 from gpu_tui.wiring.fleet import open_fleet
 from gpu_tui.wiring.process import run
+from gpu_tui.wiring.secret import hiding
 
 
 def run_exporter(
@@ -31,9 +32,10 @@ def run_exporter(
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, stop.set)
         async with open_fleet(fleet, read_only=True, reload_from=reload_from) as (room, _):
+            hide = hiding(fleet)
 
             def render() -> str:
-                return exposition(room.store.view(room.clock.now()), __version__)
+                return exposition(room.store.view(room.clock.now()), __version__, hide)
 
             async with serving(render, host, port) as address:
                 told(address)

@@ -16,6 +16,7 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Noted
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse.config_file import UserConfig
+from gpu_tui.places import make_private
 from gpu_tui.resources import Library, library
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.logbuffer import POOL
@@ -55,7 +56,7 @@ def open_kept(fleet: Fleet, state: Path | None = None) -> Iterator[Kept]:
 def _unusable(directory: Path) -> str | None:
     """Why nothing can be kept in the state directory; None where it is there."""
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(directory)
     except OSError as error:
         return f"{directory}: {error.strerror}: set XDG_STATE_HOME to a directory of yours"
     return None

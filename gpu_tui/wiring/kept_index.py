@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gpu_tui.parse import triage_scan
-from gpu_tui.places import NoHome, xdg
+from gpu_tui.places import NoHome, make_private, xdg
 
 FILE = "triage-index"
 LARGEST = 64 * 1024 * 1024  # bytes
@@ -102,7 +102,7 @@ class IndexFile:
         scratch = self._path.with_name(f".{FILE}.{os.getpid()}")
         try:
             data = self._mark(made_of) + hashlib.blake2b(body).digest() + body
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._path.parent)
             scratch.unlink(missing_ok=True)  # of one that was killed, or laid there by somebody
             with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(data)

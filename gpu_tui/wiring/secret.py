@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 
 from gpu_tui.alerts.ways import secret_of, url_of
 from gpu_tui.alerts.webhook import WebhookRefused, secret_pieces
 from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.redact import redact
 from gpu_tui.parse.config_file import Alerts
 from gpu_tui.settings import ConfigError, load_config
+
+KEPT = 8_192  # texts
+
+
+def hiding(fleet: Fleet) -> Callable[[str], str]:
+    """What frees a text of a box or a provider from secrets before it leaves in an output of ours.
+
+    Names of instances stay: they are the user's own, and lead from one part of an output to another. What was
+    asked for before is kept, because an exporter says the same names again with each scrape.
+    """
+    secrets, names = tuple(secrets_held(fleet)), frozenset(fleet.names)
+
+    @lru_cache(maxsize=KEPT)
+    def hidden(text: str) -> str:
+        return text if text in names else redact(text, secrets)
+
+    return hidden
 
 
 def secrets_held(fleet: Fleet) -> list[str]:

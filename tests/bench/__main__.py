@@ -37,6 +37,11 @@ SECTIONS = (
         "triage at least 5 x one compiled regex per line; with the store 50 MB/s and flat memory",
     ),
     (
+        "unfinished",
+        "A log without newlines in small chunks, against the same bytes with newlines",
+        "at most 2 x the time",
+    ),
+    (
         "logpane",
         "The log pane beside lnav, RichLog and tail",
         "last of a million lines within 2 x of lnav, 200 x RichLog, memory at most 1.2 x the bytes, the end "

@@ -121,15 +121,67 @@ def test_a_broken_picture_is_none(env: dict[str, str], broken: str | dict[str, o
     assert "Traceback" not in shown
 
 
+ENDINGS = [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+
+
+@pytest.mark.parametrize("number", ENDINGS)
 def test_whoever_is_ended_while_it_stands_leaves_the_terminal_as_it_was(
-    env: dict[str, str],
+    env: dict[str, str], number: signal.Signals
 ) -> None:
     keep(env)
     with Program([sys.executable, "-c", SHOW, "fleet"], env, *SIZE) as program:
         program.until("ready")
-        program.process.send_signal(signal.SIGTERM)
-        assert program.process.wait(60) == 128 + signal.SIGTERM
+        program.process.send_signal(number)
+        assert program.process.wait(60) == 128 + number
         program.until("\x1b[?25h", GONE)
+
+
+# The cockpit, ended by a signal in one moment of its start: just before or just after this call.
+END_AT = """
+import os, signal, sys
+from gpu_tui.cli import main
+number, before, moment = int(sys.argv[1]), sys.argv[2] == "before", sys.argv[3]
+if moment == "run_async":
+    from gpu_tui.ui.app import CockpitApp as owner
+else:
+    from textual.drivers.linux_driver import LinuxDriver as owner
+real = getattr(owner, moment)
+def wrapped(self, *args, **kwargs):
+    if before:
+        os.kill(os.getpid(), number)
+    done = real(self, *args, **kwargs)
+    if not before:
+        os.kill(os.getpid(), number)
+    return done
+setattr(owner, moment, wrapped)
+sys.exit(main.main(["--fleet", sys.argv[4]]))
+"""
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        ("before", "run_async"),
+        ("before", "__init__"),
+        ("before", "start_application_mode"),
+        ("after", "start_application_mode"),
+    ],
+    ids=" ".join,
+)
+def test_a_signal_while_the_cockpit_starts_restores_the_terminal(
+    env: dict[str, str], number: signal.Signals, moment: tuple[str, str]
+) -> None:
+    fleet = Path(env["HOME"]) / "fleet.yaml"
+    fleet.write_text("instances:\n  - {name: far, host: 'ssh://root@127.0.0.1:9'}\n")
+    argv = [sys.executable, "-c", END_AT, str(int(number)), *moment, str(fleet)]
+    with Program(argv, env, *SIZE) as program:
+        assert program.process.wait(60) == 128 + number
+        program.until(SHOWN, GONE, "\x1b[?25h")
+        text = program.text()
+    assert text.rindex(GONE) > text.rindex(SHOWN)
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+    assert "Traceback" not in text
 
 
 def test_the_cockpit_keeps_its_picture_for_its_owner_and_nothing_of_a_log(

@@ -70,9 +70,10 @@ def test_a_tab_speaks_as_its_server_does(
     ],
 )
 async def test_a_browser_leaves_out_the_usual_port(port: int, host: str, status: int) -> None:
-    application = browser.Tabs(["true"]).application("127.0.0.1", port)
+    tabs = browser.Tabs(["true"])
+    application = tabs.application("127.0.0.1", port)
     async with (
         TestClient(TestServer(application)) as client,
-        client.get("/", headers={"Host": host}) as answer,
+        client.get(f"/?token={tabs.token}", headers={"Host": host}) as answer,
     ):
         assert answer.status == status

@@ -39,7 +39,7 @@ def fleet(tmp_path: Path) -> Path:
 
 @contextmanager
 def served(fleet: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server, and its address."""
+    """A server, and the address that it printed."""
     env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     state = {"XDG_STATE_HOME": str(fleet.parent / "state"), "HOME": str(fleet.parent)}
     argv = [sys.executable, "-m", "gpu_tui", "serve", "--fleet", str(fleet), "--port", str(port)]
@@ -54,6 +54,18 @@ def served(fleet: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], 
         finally:
             server.terminate()
             server.wait(SECONDS)
+
+
+def parts(address: str) -> tuple[str, str]:
+    """The origin of a printed address, and its token."""
+    origin, token = address.split("/?token=")
+    assert len(token) == 43  # 32 bytes
+    return origin, token
+
+
+def session() -> aiohttp.ClientSession:
+    """A browser's: it keeps cookies of addresses, too."""
+    return aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
 
 
 class Page:
@@ -121,9 +133,15 @@ class Page:
             raise AssertionError("\n".join(self._screen.display)) from None
         return shown
 
-    async def body_class(self) -> str:
-        said = await self.do("Runtime.evaluate", expression="document.body.className")
-        return str(said["result"]["value"])  # type: ignore[index]
+    async def value(self, expression: str) -> str:
+        said = await self.do("Runtime.evaluate", expression=expression)
+        return str(said["result"].get("value"))  # type: ignore[attr-defined]
+
+    async def says(self, words: str) -> None:
+        """Wait for a page that is text."""
+        async with asyncio.timeout(SECONDS):
+            while words not in await self.value("document.body && document.body.innerText"):
+                pass
 
 
 @asynccontextmanager
@@ -172,7 +190,7 @@ async def test_a_browser_shows_the_cockpit_keys_reach_it_and_it_ends_clean(
         async with browser(tmp_path / "profile", address) as page:
             words = ("near-box", "Instances", "read-only")  # a page is painted piece by piece
             await page.until(lambda text: all(word in text for word in words))
-            assert "-first-byte" in await page.body_class()
+            assert "-first-byte" in await page.value("document.body.className")
             async with asyncio.timeout(SECONDS):  # what came is drawn a frame or more later
                 while len(png := await page.shot()) <= 20_000:
                     pass  # nothing is drawn: an empty page of this size has 8,000
@@ -186,7 +204,19 @@ async def test_a_browser_shows_the_cockpit_keys_reach_it_and_it_ends_clean(
             await page.press("!")  # a shell is nothing for who only watches
             await page.until(lambda text: "read-only" in text and "near-box" in text)
             assert page.asked
-            assert [url for url in page.asked if not url.startswith((address, "data:"))] == []
+            origin, token = parts(address)
+            assert [url for url in page.asked if not url.startswith((origin, "data:"))] == []
+            assert (
+                await page.value("location.href") == f"{origin}/"
+            )  # nothing to read over a shoulder
+            assert await page.value("document.cookie") == ""  # nor for a script
+            assert not any(token in url for url in page.asked[1:])
+            # Loaded again by its cookie alone; another browser, without one, is refused.
+            await page.do("Page.navigate", url=f"{origin}/")
+            await page.until(lambda text: all(word in text for word in words))
+            await page.do("Network.clearBrowserCookies")
+            await page.do("Page.navigate", url=f"{origin}/")
+            await page.says("opens only by the whole address")
             tabs = children_of(server.pid)
             assert tabs
             ends = [os.pidfd_open(pid) for pid in tabs]
@@ -199,20 +229,21 @@ async def test_a_browser_shows_the_cockpit_keys_reach_it_and_it_ends_clean(
 
 async def test_a_page_from_elsewhere_opens_no_cockpit(fleet: Path) -> None:
     with served(fleet) as (_, address):
-        url = address.replace("http", "ws") + "/ws"
-        async with aiohttp.ClientSession() as session:
-            for headers in ({"Origin": "http://evil.example"}, {}, {"Origin": "null"}):
-                with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-                    await session.ws_connect(url, headers=headers)
-                assert refused.value.status == 403
-            async with session.get(address, headers={"Host": "evil.example"}) as answer:
-                assert answer.status == 403
-            async with session.get(address) as answer:
+        origin, _ = parts(address)
+        url = origin.replace("http", "ws") + "/ws"
+        async with session() as ours:
+            async with ours.get(address) as answer:
                 text = await answer.text()
             assert "http://" not in text
             assert "https://" not in text
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-            async with session.ws_connect(url, headers={"Origin": address}) as tab:
+            for headers in ({"Origin": "http://evil.example"}, {}, {"Origin": "null"}):
+                with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                    await ours.ws_connect(url, headers=headers)
+                assert refused.value.status == 403
+            async with ours.get(address, headers={"Host": "evil.example"}) as answer:
+                assert answer.status == 403
+            async with ours.ws_connect(url, headers={"Origin": origin}) as tab:
                 for odd in ("[", "[]", '["resize",{"width":-1,"height":1e9}]', '["stdin",5]', "{}"):
                     await tab.send_str(odd)
                 await tab.send_str('["ping","x"]')
@@ -221,12 +252,47 @@ async def test_a_page_from_elsewhere_opens_no_cockpit(fleet: Path) -> None:
                 assert message.json() == ["pong", "x"]
 
 
+async def test_nobody_without_the_token_of_this_start_gets_anything(fleet: Path) -> None:
+    with served(fleet) as (_, address), served(fleet) as (_, another):
+        origin, token = parts(address)
+        other_token = parts(another)[1]
+        assert token != other_token
+        name = f"gpu-tui-{origin.rpartition(':')[2]}"
+        wrong = ("", token[:-1], token + "x", token.swapcase(), other_token, "\ud800é")
+        paths = ("/", "/page.css", "/page.js", "/static/js/textual.js", "/ws", "/nowhere", "//")
+        for path in paths:
+            for given in (None, *wrong):
+                async with session() as stranger:
+                    query = (
+                        {}
+                        if given is None
+                        else {"token": given.encode("utf-8", "replace").decode()}
+                    )
+                    headers = {"Origin": origin, "Upgrade": "websocket", "Connection": "Upgrade"}
+                    if given and given.isascii():
+                        headers["Cookie"] = f"{name}={given}"
+                    async with stranger.get(origin + path, params=query, headers=headers) as answer:
+                        assert answer.status == 403, (path, given)
+                        assert token not in await answer.text()
+                        assert "Set-Cookie" not in answer.headers
+        async with session() as ours:
+            async with ours.get(address) as answer:
+                assert answer.status == 200
+                kept = answer.headers["Set-Cookie"]
+            assert kept.startswith(f"{name}=")
+            assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(kept.split("; "))
+            for path in ("/", "/page.css", "/page.js", "/static/js/textual.js"):
+                async with ours.get(origin + path) as answer:
+                    assert answer.status == 200
+
+
 async def test_a_killed_server_leaves_no_cockpit_behind(fleet: Path) -> None:
     with served(fleet) as (server, address):
-        url = address.replace("http", "ws") + "/ws"
+        origin, token = parts(address)
+        url = f"{origin.replace('http', 'ws')}/ws?token={token}"
         async with (
             aiohttp.ClientSession() as session,
-            session.ws_connect(url, headers={"Origin": address}) as tab,
+            session.ws_connect(url, headers={"Origin": origin}) as tab,
         ):
             await tab.receive(SECONDS)
             (cockpit,) = children_of(server.pid)

@@ -142,3 +142,89 @@ def test_a_stream_of_returns_costs_each_segment_once(monkeypatch: pytest.MonkeyP
         (line,) = reader.feed(b"step %d/2000 loss=0.5\r" % number)
         assert line.open
     assert 2_000 <= len(judged) < 2_020  # one more for each new shape
+
+
+UNITS = [
+    b"loss=0.5 ", b"epoch 1/20 loss: 0.5 ", b".", b"x=1,", b"\x1b[31mx\x1b[0m ", "损失 0.5 ".encode(),
+    b"CUDA error: out of memory ", b"loss=nan ", b"\t", b"{'loss': 0.5}, ", b"\x1b]0;",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("chunk", [3, 16, 100, 1_024, 5_000])
+@pytest.mark.parametrize("unit", UNITS, ids=repr)
+def test_of_a_line_without_newline_each_character_is_read_a_few_times(
+    unit: bytes, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However small the chunks are. Read again is the end of it, never all that came before."""
+    import gpu_tui.parse.log_reader as module
+
+    read = 0
+
+    def counted(name: str) -> None:
+        real = getattr(module, name)
+
+        def count(text: bytes | str, *more: object) -> object:
+            nonlocal read
+            read += len(text)
+            return real(text, *more)
+
+        monkeypatch.setattr(module, name, count)
+
+    for name in ("unescape", "parse_progress", "cause", "kind_of", "parse_queue_line"):
+        counted(name)
+    raw, reader = (unit * 40_000)[:40_000], LogReader()
+    for at in range(0, len(raw), chunk):
+        (line,) = reader.feed(raw[at : at + chunk])
+        assert line.open
+    # A piece of 16 kB begins with 256 bytes of the one before and is read whole until it has 1,024.
+    again = 2 * module.FAR * (module.FAR // chunk + 1) * (len(raw) // PIECE_CAP + 1)
+    assert read <= 16 * len(raw) + again
+    before, peeks = read, 100
+    for _ in range(peeks):
+        reader.peek()
+    assert read - before <= peeks * (PIECE_CAP + 2 * module.FAR)
+
+
+@pytest.mark.parametrize("size", [10, 1_000, 5_000, 15_000, 40_000])
+def test_a_peek_shows_the_last_state_of_a_long_segment(size: int) -> None:
+    reader = LogReader()
+    raw = b"it is working " + b"." * size + b" step 7/90 loss=0.25 "
+    for at in range(0, len(raw), 7):
+        lines = reader.feed(raw[at : at + 7], unfinished=False)
+        assert lines == ()
+    (line,) = reader.peek()
+    assert line.open
+    assert line.progress is not None
+    assert (line.progress.step, line.progress.loss) == (7, 0.25)
+    assert line.text.startswith("it is working ...")
+    assert line.text.endswith(f"… (+{len(raw) - TEXT_CAP} bytes)" if size > TEXT_CAP else "0.25 ")
+    assert [line.text for line in reader.feed(b"\n")] == [line.text]
+    assert reader.peek() == ()
+    assert not reader.unfinished
+
+
+def test_a_number_is_never_cut_in_two_by_where_reading_begins() -> None:
+    """`step 1200/5000` must not become `00/5000`."""
+    for shift in range(40):
+        reader = LogReader()
+        reader.feed(b"x" * 3_000)
+        reader.peek()
+        reader.feed(b" loss: 0.5 step 1200/5000 " + b"." * (1_000 + shift))
+        (line,) = reader.peek()
+        if line.progress is not None and line.progress.step is not None:
+            assert (line.progress.step, line.progress.steps) == (1200, 5000)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=30).map(b"".join),
+    st.lists(st.integers(1, 40), max_size=20),
+)
+def test_lines_that_are_never_peeked_at_end_as_the_others_do(raw: bytes, sizes: list[int]) -> None:
+    reader, kept, at = LogReader(), list[LogLine](), 0
+    for size in sizes:
+        kept += reader.feed(raw[at : at + size], unfinished=False)
+        at += size
+    kept += reader.feed(raw[at:], unfinished=False)
+    assert not any(line.open for line in kept)
+    assert repr([*kept, *reader.close()]) == repr(read(raw))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -10,6 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from gpu_tui.core.evidence import FileVerdict
+from gpu_tui.teardown import jailed
 
 INSIDE = """
 import os, resource, socket, sys
@@ -112,3 +116,35 @@ def test_a_file_that_gets_hold_of_its_reader_ends_only_that(
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert said in done.stdout, done
     assert done.returncode == 0
+
+
+async def test_the_reader_inherits_nothing_of_our_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No key to steal, and no switch that turns torch's protection off or loads code into the child."""
+    said = tmp_path / "environment.json"
+    python = tmp_path / "python"
+    python.write_text(
+        f"#!{sys.executable}\nimport json, os, sys\n"
+        f"open({str(said)!r}, 'w').write(json.dumps(dict(os.environ)))\n"
+        f"os.execv({sys.executable!r}, [{sys.executable!r}, *sys.argv[1:]])\n"
+    )
+    python.chmod(0o700)
+    for name in ("RUNPOD_API_KEY", "AWS_SECRET_ACCESS_KEY", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"):
+        monkeypatch.setenv(name, "1")
+    for name in ("HDF5_PLUGIN_PATH", "PYTHONSTARTUP", "PYTHONHASHSEED", "SSH_AUTH_SOCK", "XDG_X"):
+        monkeypatch.setenv(name, "0")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / "run.json"
+    file.write_text('{"a": 1}')
+    async with jailed.reader(str(python), jailed.Limits()) as child:
+        verdict = await child.load(FileVerdict("run.json", "0" * 64, "skipped"), file, 8)
+    assert verdict.load == "ok"
+    assert json.loads(said.read_text()) == {
+        "PATH": os.defpath,
+        "PYTHONPATH": jailed.PACKAGE,  # where the child's own program is
+        "HOME": str(tmp_path),  # packages that were installed for this user alone
+        "LANG": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

@@ -140,3 +140,9 @@ def test_through_a_real_tmux_it_reaches_the_terminal_outside(tmp_path: Path) -> 
         )
     assert b"\x1b]9;gpu-tui: cell done\x07" in data
     assert b"\x1b]777;notify;gpu-tui;cell done\x07" in data
+
+
+def test_a_notification_holds_no_secret() -> None:
+    made = desktop_bytes("box: killed: SSH_PASS='hunter2' 密码：hunter2x", BOTH, {})
+    assert "hunter2" not in made
+    assert made.count("[hidden]") == 4

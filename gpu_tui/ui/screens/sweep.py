@@ -16,7 +16,9 @@ from textual.widget import Widget
 
 from gpu_tui.core.cell_export import to_csv, to_markdown
 from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
+from gpu_tui.core.mask import masked
 from gpu_tui.core.rebalance import suggest
+from gpu_tui.core.redact import redact
 from gpu_tui.core.speech import counted, say
 from gpu_tui.new_file import write_new
 from gpu_tui.ui.keys import Key, bindings
@@ -284,8 +286,8 @@ class SweepScreen(FilteredCard):
         self.show(self.moment)
 
     async def action_save(self, form: str) -> None:
-        """The rows as they are shown, to a new file in the working directory."""
-        rows = self._rows()
+        """The rows as they are shown, without secrets, to a new file in the working directory."""
+        rows = masked(self._rows(), redact)
         stem = re.sub(r"[^\w.-]+", "_", self.moment.fleet.sweep or "sweep", flags=re.ASCII).lstrip(
             "."
         )
