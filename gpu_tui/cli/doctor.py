@@ -301,13 +301,18 @@ def _gpu_item(name: str, track: Track[GpuTable]) -> Item:
     if table is None:
         status = "warn" if isinstance(track.latest, Absent) else "unknown"
         return Item(name, "nvidia-smi", status, track.why or "not read")
-    if table.error is not None and table.error.kind == "no-nvidia-smi":
+    if table.error is not None and table.error.kind == "other-maker":
+        hint = "Only NVIDIA's cards are read. A teardown asks you to accept what is not known of the others."
+        return Item(name, "gpu", "warn", table.error.text, hint)
+    if table.error is not None and table.error.kind == "no-nvidia-smi" and not table.unread:
         hint = "A box without a card needs none. Where there should be one, its image lacks the driver."
         return Item(name, "nvidia-smi", "note", table.error.text, hint)
     if table.error is not None:
         hint = "Run nvidia-smi on the box; a missing driver there is the provider's to fix."
         return Item(name, "nvidia-smi", "fail", f"{table.error.kind}: {table.error.text}", hint)
     cards = ", ".join(sorted({gpu.name for gpu in table.gpus}))
+    if table.notes:
+        return Item(name, "nvidia-smi", "note", f"{len(table.gpus)} × {cards}; {table.notes[0]}")
     return Item(name, "nvidia-smi", "ok", f"{len(table.gpus)} × {cards}" if cards else "no card")
 
 

@@ -27,7 +27,11 @@ EXITS: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "sweep": (("0", "done"), ("2", "not one queue could be read")),
     "triage": (("0", "no alarm in it"), ("1", "an alarm"), ("2", "it cannot be read")),
-    "verify": (("0", "verified"), ("1", "failed"), ("2", "incomplete: no reader, no roster")),
+    "verify": (
+        ("0", "verified"),
+        ("1", "failed"),
+        ("2", "incomplete: no reader, no roster, a part of a set is not here"),
+    ),
     "pull": (
         ("0", "pulled and verified"),
         ("1", "not verified"),

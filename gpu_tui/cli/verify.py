@@ -72,7 +72,7 @@ def _cells(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit 0 verified, 1 failed, 2 incomplete (no reader, no roster)."""
+    """Exit 0 verified, 1 failed, 2 incomplete (no reader, no roster, a part of a set is not here)."""
     from gpu_tui.teardown.audit import EXITS
 
     directory: Path = args.directory
@@ -171,7 +171,7 @@ def _lines(report: Audit) -> list[str]:
     # What is not the manifest's file is no good one, however well it loads.
     loads = ["failed" if file.match is False else file.load for file in report.files]
     lines = [
-        f"{load:8} {MATCH[file.match]:8} {_visible(file.path)}  {_visible(file.detail)}".rstrip()
+        f"{load:10} {MATCH[file.match]:8} {_visible(file.path)}  {_visible(file.detail)}".rstrip()
         for file, load in zip(report.files, loads, strict=True)
     ]
     lines += [

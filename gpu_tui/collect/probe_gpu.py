@@ -19,16 +19,18 @@ from gpu_tui.collect.probe import NOTHING, Probe, Sections, Target
 from gpu_tui.collect.shell import terse
 from gpu_tui.core import metrics
 from gpu_tui.parse import nvidia_smi
+from gpu_tui.parse.devices import LIST_DEVICES
 
 GPU_LIMIT = 6.0
 HANGS, KILLED = 124, 137  # exit codes: from here on it was ended
 APPS_AGAIN = 15  # rounds after which the programs on the cards are asked for in any case
 MIG_ROUNDS = 30  # rounds after which it is asked anew how cards are cut
+DEVICES_ROUNDS = 15  # rounds after which the device files are listed again
 LOOP_ROUNDS = 30  # rounds of one loop
 LOOP_LATE = 3  # seconds after its time at which a look is missed
 # Who takes a card or leaves it changes the memory in use there. While that is as it was when the programs
 # were asked for, they are the same: nvidia-smi is by far the dearest program that is started here.
-_GPUS = f"""
+_GPUS = f"""{LIST_DEVICES}
     # One that a dead driver holds outlives all who asked, also us: of these there must not be ever more.
     stuck() {{
         for at in "$proc"/[0-9]*; do
@@ -68,6 +70,12 @@ _GPUS = f"""
         esac
     }}
     [ "$n" -gt 0 ] || told=- rounds=0 doubt=1
+    if turn {DEVICES_ROUNDS}; then
+        out=$(list_devices 3<&- 7<&-)
+        show devices 0
+    else
+        same devices
+    fi
     if [ -n "$steady" ] && next_rows {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}; then code=0
     else
         if [ -n "$doubt" ] && stuck && sleep 1 && stuck "$hung"; then
@@ -79,18 +87,18 @@ _GPUS = f"""
         doubt=
         [ "$code" -lt {HANGS} ] || doubt=1
         asked=$code
-        case $code in 0 | 15) weigh_cards ;; esac
+        case $code in 0 | 14 | 15) weigh_cards ;; esac
         code=$asked
         [ "$code" = 0 ] && [ -n "$loops" ] && [ -z "$mig" ] || steady=
     fi
-    case $code in 0 | 15)
+    case $code in 0 | 14 | 15)
         rounds=$((rounds + 1))
         if [ "$in_use" = "$told" ] && [ "$rounds" -lt {APPS_AGAIN} ]; then
             same apps
         else
             ask apps {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.APPS_QUERY} {nvidia_smi.FORMAT}
             told=$in_use rounds=0
-            [ "$code" = 0 ] || told=-
+            case $code in 0 | 14) ;; *) told=- ;; esac
         fi
         out=$mig
         [ -z "$mig" ] || show mig 0 ;;
@@ -108,8 +116,8 @@ def looped(period: float) -> str:
 
 def _gpus(_: Target, sections: Sections) -> object:
     query, apps = sections.get("query", NOTHING), sections.get("apps", NOTHING)
-    listing = sections.get("mig", NOTHING).body
-    return nvidia_smi.parse_gpus(query.body, query.exit, apps.body, apps.exit, listing)
+    listing, devices = (sections.get(name, NOTHING).body for name in ("mig", "devices"))
+    return nvidia_smi.parse_gpus(query.body, query.exit, apps.body, apps.exit, listing, devices)
 
 
 GPU: tuple[Probe, ...] = (

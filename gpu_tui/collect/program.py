@@ -35,7 +35,8 @@ from gpu_tui.collect.program_loop import LOOP_FOR_BASH, loop_words
 from gpu_tui.collect.program_prelude import PRELUDE
 from gpu_tui.collect.program_python import CARDS, NATIVE, write_python
 from gpu_tui.collect.program_table import TABLE, TABLE_FOR_BASH
-from gpu_tui.collect.shell import terse
+from gpu_tui.collect.shell import quote_path, terse
+from gpu_tui.core.fleet import Roots
 
 MOST_TICK = 2.0  # seconds between two looks at the lanes
 PIECE = 3900  # bytes of a line that go out at once, with room for its mark below PIPE_BUF (4096)
@@ -261,7 +262,7 @@ as_python() {
     surroundings
     bearings
     renice -n 10 -p $$ >/dev/null
-    export proc mem2 cpu2 mem1 cpu1 acct1 memory cpu hostname machine
+    export proc sys dev mem2 cpu2 mem1 cpu1 acct1 memory cpu hostname machine
     python=$GPU_TUI_WITH
     unset GPU_TUI_WITH
     GPU_TUI_SAMPLER=$sampler exec "$python" -I -S -B \
@@ -282,6 +283,8 @@ exit
 WHERE = """
 proc=@PROC@
 cgroup=@CGROUP@
+sys=@SYS@
+dev=@DEV@
 """
 
 # On a far and narrow line most of the text is seconds away when this much of it is there: the kernel's own
@@ -319,14 +322,13 @@ def write_program(
     snippets: Mapping[Probe, str],
     poll: float,
     nonce: str,
-    proc: str,
-    cgroup: str,
+    roots: Roots,
     *,
     python: bool = True,
 ) -> str:
     """The whole text for one start. A probe's mark is its place in `snippets`.
 
-    `proc` and `cgroup` are shell words. Without `python` it is half as long, and looks at the box before
+    Without `python` it is half as long, and looks at the box before
     all of it has come.
     """
     tick = tick_of(poll)
@@ -375,8 +377,10 @@ def write_program(
         "PLAY": shlex.quote(PLAY),
         "PATIENCE": str(PATIENCE),
         "PYTHONS": ":".join(PYTHONS),
-        "PROC": proc,
-        "CGROUP": cgroup,
+        "PROC": quote_path(roots.proc),
+        "CGROUP": quote_path(roots.cgroup),
+        "SYS": quote_path(roots.sys),
+        "DEV": quote_path(roots.dev),
     }
     for probe in snippets:
         if probe.metric == CARDS:

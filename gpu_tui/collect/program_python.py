@@ -12,7 +12,14 @@ from types import ModuleType
 from gpu_tui.collect.on_box import cards, files, frames, lane, sample, table, threads
 from gpu_tui.collect.probe import Probe
 from gpu_tui.collect.probe_box import READ_FROM
-from gpu_tui.collect.probe_gpu import APPS_AGAIN, LOOP_LATE, LOOP_ROUNDS, MIG_ROUNDS, looped
+from gpu_tui.collect.probe_gpu import (
+    APPS_AGAIN,
+    DEVICES_ROUNDS,
+    LOOP_LATE,
+    LOOP_ROUNDS,
+    MIG_ROUNDS,
+    looped,
+)
 from gpu_tui.core import metrics
 from gpu_tui.core.idle import HELD_BYTES
 from gpu_tui.parse.nvidia_smi import APPS_QUERY, FORMAT, GPU_QUERY, MIB, MIG_QUERY
@@ -62,7 +69,7 @@ def write_python(
     for probe, (mark, every, _) in asked.items():
         if probe.metric == CARDS:
             period = every * tick
-            limits = mark, every, probe.limit_seconds, APPS_AGAIN, MIG_ROUNDS
+            limits = mark, every, probe.limit_seconds, APPS_AGAIN, MIG_ROUNDS, DEVICES_ROUNDS
             loop = LOOP_ROUNDS, period, LOOP_LATE, HELD_BYTES // MIB
             asks = GPU_QUERY, FORMAT, looped(period)
             plan["cards"] = [(*limits, *loop, *questions, asks)]

@@ -17,7 +17,6 @@ from gpu_tui.collect.probe import Probe, Sample, Sections, Target
 from gpu_tui.collect.probes import PROBES, read, silence, target_of
 from gpu_tui.collect.program import MAIN_LANE, stride_of, tick_of, write_program
 from gpu_tui.collect.share import Share, pieces
-from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance
@@ -87,14 +86,13 @@ def plan(
     asked = {probe: probe.snippet(target) for probe in probes or PROBES}
     snippets = {probe: text for probe, text in asked.items() if text}
     nonce = secrets.token_hex(8)
-    roots, tick = instance.roots, tick_of(instance.poll)
+    tick = tick_of(instance.poll)
     program = partial(
         write_program,
         snippets,
         instance.poll,
         nonce,
-        quote_path(roots.proc),
-        quote_path(roots.cgroup),
+        instance.roots,
         python=python,
     )
     # A command over its limit is ended at the next beat but one at the latest.

@@ -209,9 +209,11 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class FileVerdict:
-    """What loading one file showed. `load` is ok, ok-remote, failed, refused or skipped.
+    """What loading one file showed. `load` is ok, ok-remote, failed, incomplete, refused or skipped.
 
-    ok-remote: the box's own torch loaded the bytes with this hash, a weaker proof. `needs` are the
+    ok-remote: the box's own torch loaded the bytes with this hash, a weaker proof. incomplete: another part of its
+    set is not here. `blank`: every weight in it is `nan` (or infinite) or `zero`. `ranks`: how many parts its set has,
+    as the file says; `points_to`: the step that it names. `needs` are the
     dotted names that a safe load refused. `nonfinite` is the share of weights that are NaN or infinite,
     None where none were read. `warnings` block nothing, but whoever confirms must have read them.
     """
@@ -224,6 +226,9 @@ class FileVerdict:
     nonfinite: float | None = None
     needs: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    blank: str | None = None
+    ranks: tuple[tuple[str, int], ...] = ()
+    points_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

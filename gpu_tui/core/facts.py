@@ -26,7 +26,7 @@ class Evidence:
     `artifact_quiet` = each alone; `listed_quiet` = the same of the jobs that a runner lists as running. `failure` = what the logs of the last attempt end with; `exit_code`
     its own; `oom_rose` = kills that the cgroup counted in it, 0 = it counted and there was none;
     `oom_counted` = kills since the cgroup was made; `rebooted` = after its last sign of life;
-    `session` = what it hung on; `session_gone` = that has ended; `gpu_fault` = a card that is failing;
+    `session` = what it hung on; `session_gone` = that has ended; `gpu_fault` = a card that is failing; `cards_unknown` = why it is not known whether the cards rest;
     `full` = the mount of its log that has no room; `whole` = every cell has its artifact.
     `log_unread` = the queue's log may say more than has come of it.
     `scheduler` = who runs the jobs, where it is not this box; `jobs` = what it lists now, None where it
@@ -59,6 +59,7 @@ class Evidence:
     session: Session | None = None
     session_gone: bool = False
     gpu_fault: str | None = None
+    cards_unknown: str | None = None
     full: str | None = None
     whole: bool | None = None
     log_unread: bool = False

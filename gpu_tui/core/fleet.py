@@ -95,10 +95,12 @@ class SchedulerScope:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """Where the sampler reads the kernel's files."""
+    """Where the sampler reads the kernel's files, and finds the device files."""
 
     cgroup: str = "/sys/fs/cgroup"
     proc: str = "/proc"
+    sys: str = "/sys"
+    dev: str = "/dev"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ climb has seen so far in `seen`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NoReturn, TypeVar
 
@@ -46,6 +46,7 @@ from gpu_tui.core.ladder import RungState as RungState
 from gpu_tui.core.ladder import RungView as RungView
 from gpu_tui.core.profile import Verb
 from gpu_tui.core.proof import (
+    blank_of,
     by_reason,
     cells_refusal,
     changed,
@@ -335,6 +336,9 @@ def _loaded_rule(gate: Gate, loaded: Loaded, now: float) -> str | None:
         return f"not verified: {by_reason(bad)}"
     if not any(holds_weights(verdict) for verdict in loaded.verdicts):
         return "no checkpoint is among the results"
+    # Before a destruction a person is asked (`waiver`); a pull has nobody to ask.
+    if gate.kind == "pull" and (blank := [v for v in loaded.verdicts if v.blank is not None]):
+        return f"not verified: {by_reason([replace(v, detail=blank_of(v) or '') for v in blank])}"
     return None
 
 

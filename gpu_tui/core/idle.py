@@ -47,11 +47,20 @@ def gpus_idle(table: GpuTable | None) -> bool | None:
     if table is None:
         return None
     if table.error is not None and not table.gpus:
-        return True if table.error.kind in NO_CARD else None
+        return True if table.error.kind in NO_CARD and not table.unread else None
     cards = [_idle(gpu, hidden=table.processes_hidden) for gpu in table.gpus]
     if False in cards:
         return False
-    return None if None in cards or table.error is not None else True
+    return None if None in cards or table.error is not None or table.unread else True
+
+
+def unknown_cards(table: GpuTable | None) -> str | None:
+    """Why it is not known whether the cards rest; None where it is known, or no reading came yet."""
+    if table is None or gpus_idle(table) is not None:
+        return None
+    if table.error is not None:
+        return table.error.text
+    return "a card does not say whether it is in use"
 
 
 def _idle(gpu: Gpu, *, hidden: bool) -> bool | None:

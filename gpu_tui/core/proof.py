@@ -19,7 +19,7 @@ from gpu_tui.core.manifest import (
     must_load,
 )
 from gpu_tui.core.plain import plain
-from gpu_tui.core.required import Required, holders, holding
+from gpu_tui.core.required import Required, holders, holding, is_model
 
 # What the box said of its own results, as it came home. gpu-tui writes no file of the names without the suffix.
 NOTES = frozenset({f"PULL_MANIFEST.json{FROM_BOX}", f"PULL_VERIFIED.json{FROM_BOX}"})
@@ -29,6 +29,7 @@ NO_END = "no end line"
 # run_one.sh trained it, and what lies there may be older.
 NO_COPY = "exit 2, as after a copy that failed"
 ILL = re.compile(rf"exit -?[0-9]{{1,9}}|{NO_END}")
+BLANK = {"nan": "no weight in it is finite", "zero": "every weight in it is zero"}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ASTRAY = re.compile(
     r"(?:\A|/)\.{0,2}(?:/|\Z)"
@@ -48,13 +49,14 @@ def proves(verdict: FileVerdict, *, on_box: bool = False) -> bool:
 def weighed(verdicts: Sequence[FileVerdict], required: Required) -> tuple[FileVerdict, ...]:
     """The verdicts, where files stand for the cells' weights: one that holds an optimizer and no model proves
     nothing, and of those that may hold anything neither does the hash alone, nor one without a number to look at.
+    `blank` is left to weights: data, an average or an optimizer's state may well be zero.
     """
     paths = [verdict.path for verdict in verdicts]
     standing = {path for file in required.weights for _, path in holding(file, paths)}
 
     def judged(verdict: FileVerdict) -> FileVerdict:
         if verdict.path not in standing:
-            return verdict
+            return verdict if is_model(verdict.path) else replace(verdict, blank=None)
         mixed = verdict.path.lower().endswith(MIXED_SUFFIXES)
         empty = NO_WEIGHTS in verdict.warnings or (mixed and verdict.nonfinite is None)
         if verdict.load == "ok" and empty:
@@ -62,6 +64,11 @@ def weighed(verdicts: Sequence[FileVerdict], required: Required) -> tuple[FileVe
         return replace(verdict, checkpoint=True) if mixed else verdict
 
     return tuple(judged(verdict) for verdict in verdicts)
+
+
+def blank_of(verdict: FileVerdict) -> str | None:
+    """Why nothing can come of these weights, in a person's words; None where something can."""
+    return None if verdict.blank is None else BLANK[verdict.blank]
 
 
 def holds_weights(verdict: FileVerdict) -> bool:

@@ -42,7 +42,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class GpuError:
-    """`kind` is one of no-driver, no-device, lost, hung, no-nvidia-smi, unknown-error."""
+    """`kind` is one of no-driver, no-device, lost, hung, no-nvidia-smi, other-maker, unknown-error."""
 
     kind: str
     text: str
@@ -50,11 +50,15 @@ class GpuError:
 
 @dataclass(frozen=True, slots=True)
 class GpuTable:
-    """All cards of a box. `processes_hidden`: memory is used but no process is listed."""
+    """All cards of a box. `processes_hidden`: memory is used but no process is listed. `unread`: the device file of a
+    card is there, and nothing reads that card. `notes`: warnings of nvidia-smi that stop nothing.
+    """
 
     gpus: tuple[Gpu, ...] = ()
     error: GpuError | None = None
     processes_hidden: bool = False
+    unread: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,10 @@ _STATE = re.compile(
     r"|optimizer(?:_\d+)?/(?:\.metadata|[^/]+\.distcp))\Z",
     re.ASCII | re.IGNORECASE,
 )
+_ANY_ARRAY = (*ARRAY_SUFFIXES, ".h5", ".hdf5", ".pkl", ".pickle")
+_BESIDE_MODEL = re.compile(
+    r"(?:\A|[/_.-])(?:ema\w*|optim\w*|opt_?state|(?:lr_)?scheduler|scaler|rng)(?=[/_.-])"
+)
 # Trainers and uploads write under such names until they are done: no star stands for them.
 _BEGUN = r"(?!\.|(?i:tmp[-_.]))"
 _HALF = "".join(
@@ -95,6 +99,13 @@ def names_arrays(file: str) -> bool:
 def is_state(file: str) -> bool:
     """True where the name says that it goes on with a training, and is never taken for weights."""
     return _STATE.search(file.replace("*", "0")) is not None
+
+
+def is_model(path: str) -> bool:
+    """True where nothing in the name speaks against a model: no data, no average, no state of a training."""
+    low = path.lower()
+    data = low.endswith(_ANY_ARRAY) and not low.endswith(".weights.h5")
+    return not (data or is_state(path) or _BESIDE_MODEL.search(low))
 
 
 def holders(file: str, paths: Iterable[str], root: str = "") -> frozenset[str]:

@@ -203,6 +203,18 @@ def _idle_without_queue(seen: Evidence) -> str | None:
     return "no trainer process" + (" and the GPU is idle" if seen.busy is not None else "")
 
 
+def _rests_on_unknown_cards(seen: Evidence) -> str | None:
+    """No process trains, and that alone does not make a box idle: its cards may work for one that is not seen."""
+    rests = jobs.listed_wait(seen) or _idle_without_queue(seen) or _not_started(seen)
+    if seen.cards_unknown is None or rests is None:
+        return None
+    return f"no trainer process, and whether a card works is not known: {seen.cards_unknown}"
+
+
+def _waits_on_unknown_cards(seen: Evidence) -> str | None:
+    return _rests_on_unknown_cards(seen) if jobs.listed_wait(seen) else None
+
+
 def _not_started(seen: Evidence) -> str | None:
     failed = seen.queue.count(CellState.FAILED) if seen.queue else 0
     return None if seen.started or failed else "the queue has not been started"
@@ -267,9 +279,11 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     # From here on the process table was read, and no process of the run is in it.
     (Verdict.CANNOT_TELL, _log_unread),
     (Verdict.PREEMPTED, _preempted),
+    (Verdict.CANNOT_TELL, _waits_on_unknown_cards),
     (Verdict.IDLE, jobs.listed_wait),
     (Verdict.CRASHED, _vanished_without_queue),
     (Verdict.FINISHED, jobs.listed_over),
+    (Verdict.CANNOT_TELL, _rests_on_unknown_cards),
     (Verdict.IDLE, _idle_without_queue),
     (Verdict.IDLE, _not_started),
     (Verdict.FINISHED, _over),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gpu_tui.core.evidence import Cards, Cells, FileVerdict, Inventory
-from gpu_tui.core.proof import NO_COPY, Cover, ended_ill, holds_weights, tops
+from gpu_tui.core.proof import BLANK, NO_COPY, Cover, ended_ill, holds_weights, tops
 
 SPOILT = 0.5  # share of a checkpoint's values: some are masked by infinities, no model is for the most part
 TYPED_MOST = 3  # names in the words to type; of more it is their number
@@ -21,7 +21,7 @@ _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
 @dataclass(frozen=True, slots=True)
 class Waiver:
     """One exception: `kind` is unfinished, unsynced, missing, unclosed, unnamed, fewer, older, memory,
-    cards or nan; `about` are (name, why), none left
+    cards, nan or zero; `about` are (name, why), none left
     out.
     """
 
@@ -69,6 +69,7 @@ LABELS = {
     "memory": "copies here that lie in memory: {}",
     "cards": "cards that may work for somebody who is not seen: {}",
     "nan": "checkpoints whose weights are mostly NaN or infinite: {}",
+    "zero": "checkpoints whose weights are all zero: {}",
 }
 ADVICE = {
     "unfinished": "what they left is at home and nothing more will come: let them end well and open this "
@@ -80,6 +81,8 @@ ADVICE = {
     "cards": "another container or another user of that machine ends with it: ask whose work it is, or accept it",
     "nan": "it can be loaded, and nothing can go on from it: look whether an earlier checkpoint is left, and accept "
     "it where this one is all there is",
+    "zero": "it can be loaded, and nothing was learnt in it, or it was never written: look whether an earlier checkpoint "
+    "is left, and accept it where this one is all there is",
     "memory": "they are gone when this machine restarts: name another results.local and open this again, or "
     "accept it",
     "missing": "nothing more of them is among the results, and what they left elsewhere on the box is lost: "
@@ -105,7 +108,7 @@ def waivers(
     mounts here that hold copies and keep nothing, `cards` are at work for nobody who was seen,
     `verdicts` say what loading the files showed.
     """
-    cells = inventory.cells or Cells()
+    cells, verdicts = inventory.cells or Cells(), tuple(verdicts)
     unclosed = not cells.closed and not cells.unfinished
     gone = sorted(set(before) - required(inventory))
     ill, states = dict(ended_ill(cells, covered)), dict(cells.unfinished)
@@ -127,6 +130,7 @@ def waivers(
         Waiver("older", inventory.older),
         Waiver("cards", cards),
         Waiver("nan", tuple(_spoilt(verdicts))),
+        Waiver("zero", tuple((v.path, BLANK["zero"]) for v in verdicts if v.blank == "zero")),
         Waiver("memory", tuple((at, "results.local lies on it") for at in memory)),
     )
     return tuple(one for one in found if one.about)
@@ -136,6 +140,8 @@ def _spoilt(verdicts: Iterable[FileVerdict]) -> Iterator[tuple[str, str]]:
     for one in verdicts:
         if holds_weights(one) and one.nonfinite is not None and one.nonfinite > SPOILT:
             yield one.path, f"{one.nonfinite:.0%} of its values are NaN or infinite"
+        elif one.blank == "nan":  # whatever is finite beside them
+            yield one.path, BLANK["nan"]
 
 
 def required(inventory: Inventory) -> frozenset[str]:

@@ -45,7 +45,7 @@ def _instance(part: Part, directory: Path, port: int, provider_url: str) -> str:
             "identity": str(directory / "id_demo"),
             "config": str(directory / "ssh_config"),
         },
-        "roots": {"cgroup": str(box / "cgroup"), "proc": str(box / "proc")},
+        "roots": {name: str(box / name) for name in ("cgroup", "proc", "sys", "dev")},
         "tags": list(part.tags),
     }
     # JSON is YAML: nothing in a path can break out of its quotes.

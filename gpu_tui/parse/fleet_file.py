@@ -56,6 +56,7 @@ INSTANCE_KEYS = (
     "roots",
     "same_box",
 )
+ROOTS = ("cgroup", "proc", "sys", "dev")
 QUEUE_KEYS = ("file", "log", "memory", "status", "status_command", "commands")
 _OWN = ("name", "host", "same_box")  # keys that cannot be a default
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", re.ASCII)
@@ -197,7 +198,7 @@ class _Reader:
         if scheduler is None and not files.names_runs:
             scheduler = scheduler_of(profile)
         unnamed = "platform" not in fields and scheduler is None
-        roots = self._group("roots", ("cgroup", "proc"))
+        roots = self._group("roots", ROOTS)
         return Instance(
             name=name,
             ssh=self._here() if local else self._ssh(),
@@ -213,9 +214,7 @@ class _Reader:
             ),
             mounts=() if local else self._mounts(paths),
             provider=parse_provider(fields.values.get("provider"), profile),
-            roots=Roots(
-                _remote(roots, "cgroup") or Roots().cgroup, _remote(roots, "proc") or Roots().proc
-            ),
+            roots=Roots(*(_remote(roots, key) or getattr(Roots(), key) for key in ROOTS)),
             tags=fields.texts("tags"),
             read_only=fields.maybe_flag("read_only") or False,
             poll=self._within("poll", FASTEST_POLL, SLOWEST_POLL, 1.0, "s"),

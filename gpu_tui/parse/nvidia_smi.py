@@ -1,18 +1,19 @@
 """What nvidia-smi prints -> a GpuTable. Read by position, from driver 418 to 610.
 
 It reports trouble on stdout, mixed with rows or instead of them, and its exit codes changed over the
-years: so text is believed first, the code second, and a field that is not a number stays unknown.
+years. So every line and the code are weighed and the worst wins, and a field that is not a number stays unknown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gpu_tui.core.idle import HELD_BYTES
+from gpu_tui.core.idle import HELD_BYTES, NO_CARD
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Gpu, GpuError, GpuProcess, GpuTable
+from gpu_tui.parse.devices import parse_devices
 
 THROTTLE_FIELDS = {
     "clocks_throttle_reasons.hw_slowdown": "hw_slowdown",
@@ -51,20 +52,34 @@ MAX_LINES = 512
 TIMED_OUT = frozenset({124, 137, 143})  # by `timeout`: coreutils, after -k, busybox
 NOT_FOUND = frozenset({126, 127})
 
-# First match wins. Each row: pattern in the text, exit codes, kind.
-ERRORS: tuple[tuple[re.Pattern[str], frozenset[int], str], ...] = (
+# Exit codes after which rows are as after 0: nvidia-smi(1) has 14 for a corrupted infoROM, which it warns of.
+WARNED = 14
+WELL = frozenset({0, WARNED})
+
+# Worst first. Each row: kind, pattern in a line, exit codes.
+ERRORS: tuple[tuple[str, re.Pattern[str], frozenset[int]], ...] = (
     (
-        re.compile(r"communicate with the NVIDIA driver|find libnvidia-ml|version mismatch", re.I),
-        frozenset({9, 12, 18}),
-        "no-driver",
-    ),
-    (re.compile(r"no devices were found|no devices found", re.I), frozenset({6}), "no-device"),
-    (
-        re.compile(r"GPU is lost|unable to determine the device handle|fallen off the bus", re.I),
-        frozenset({15}),
         "lost",
+        re.compile(r"\bis lost\b|unable to determine the device handle|fallen off the bus", re.I),
+        frozenset({15}),
     ),
+    (
+        "no-driver",
+        re.compile(
+            r"communicate with the NVIDIA driver|find libnvidia-ml|version mismatch|NVML library version"
+            r"|directory that contains libnvidia-ml|driver is installed and running",
+            re.I,
+        ),
+        frozenset({9, 12, 18}),
+    ),
+    ("no-device", re.compile(r"no devices were found|no devices found", re.I), frozenset({6})),
 )
+WORST = ("lost", "hung", "unknown-error", "no-driver", "other-maker", "no-device", "no-nvidia-smi")
+NOTES_MOST = 3
+_WARNING = re.compile(r"\s*(?:warning|note|info)\b", re.I)
+# A line that is no row and says this is about a card. Others are of the shell or the loader (ld.so, locale).
+_OF_A_CARD = re.compile(r"\bGPU|\bNVML\b|\bdevices?\b|\s*[0-9]+\s*,|\[", re.I)
+_LOADER = re.compile(r"(?:ERROR: )?ld\.so: ")
 _NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)(?: ?(?:%|MiB|MHz|W|C))?", re.ASCII)
 _UUID = re.compile(r"(?:GPU|MIG)-[0-9A-Za-z/-]{4,80}", re.ASCII)
 _MIG = re.compile(r"\s+MIG\s+(\S{1,32})\s+Device\s+[0-9]+: \(UUID: (MIG-[0-9A-Za-z/-]{4,80})\)")
@@ -72,28 +87,51 @@ _CARD = re.compile(r"GPU [0-9]+: .*\(UUID: (GPU-[0-9A-Za-z-]{4,80})\)")
 
 
 def parse_gpus(
-    query: bytes, query_exit: int, apps: bytes, apps_exit: int, listing: bytes = b""
+    query: bytes,
+    query_exit: int,
+    apps: bytes,
+    apps_exit: int,
+    listing: bytes = b"",
+    devices: bytes = b"",
 ) -> GpuTable:
     """The table from the output and exit code of GPU_QUERY and APPS_QUERY.
 
     `listing` is MIG_QUERY and `nvidia-smi -L`, where they were asked because a card gave no share:
-    it names the MIG instances. Never raises.
+    it names the MIG instances. `devices` is what `list_devices` printed. Never raises.
     """
     rows, noise = _split_rows(_lines(query), len(GPU_FIELDS))
     gpus = [gpu for gpu in map(_gpu, rows) if gpu is not None]
-    error = _error(noise, query_exit, found=bool(gpus))
-    if error is None and len(gpus) < len(rows):
-        error = GpuError("lost", "nvidia-smi lists a card of which it can tell nothing")
-    error = error or _sick(gpus)
+    running, odd = _split_rows(_lines(apps), len(APP_FIELDS))
+    errors = [*_errors(noise, query_exit, found=bool(gpus)), *_sick(gpus)]
+    if len(gpus) < len(rows):
+        errors.append(GpuError("lost", "nvidia-smi lists a card of which it can tell nothing"))
+    errors += [GpuError("lost", plain(line.strip())) for line in odd if _kind(line) == "lost"]
+    there = parse_devices(devices)
+    others = there.unread(cards_read=bool(gpus))
+    if others:
+        if (
+            not there.nvidia
+        ):  # a driver without a card of its own says less than another maker's card
+            errors = [error for error in errors if error.kind != "no-driver"]
+        errors.append(GpuError("other-maker", "; ".join(why for _, why in others)))
     profiles, parents = _mig(_lines(listing))
-    processes, why_not = _processes(_lines(apps), apps_exit, parents)
+    processes, why_not = _processes(running, odd, apps_exit, parents)
     whole = tuple(
         _completed(gpu, processes.get(gpu.uuid, ()), why_not, profiles.get(gpu.uuid))
         for gpu in gpus
     )
     listed = any(gpu.processes for gpu in whole)
     hidden = why_not is None and not listed and any(_busy(gpu) for gpu in whole)
-    return GpuTable(whole, error, hidden)
+    error = min(errors, key=lambda error: WORST.index(error.kind), default=None)
+    if error is not None and error.kind in NO_CARD and there.nvidia:
+        error = replace(error, text=f"{error.text}, and a card is here (/dev/{there.nvidia[0]})")
+    return GpuTable(
+        whole,
+        error,
+        hidden,
+        unread=bool(others) or (bool(there.nvidia) and not gpus),
+        notes=_notes([*noise, *odd]) if gpus else (),
+    )
 
 
 def _lines(output: bytes) -> list[str]:
@@ -113,19 +151,44 @@ def _split_rows(lines: Iterable[str], width: int) -> tuple[list[list[str]], list
     return rows, noise
 
 
-def _error(noise: list[str], code: int, *, found: bool) -> GpuError | None:
-    text = plain(noise[0].strip()) if noise else ""
+def _errors(noise: list[str], code: int, *, found: bool) -> list[GpuError]:
+    """Everything that speaks of trouble: each line that is no row, and the exit code. `found`: rows came with it."""
+    errors = [
+        GpuError(kind, plain(line.strip()))
+        for line in noise
+        if (kind := _kind(line, found=found)) is not None
+    ]
+    first = next((plain(line.strip()) for line in noise if not _WARNING.match(line)), "")
     if code in TIMED_OUT:
-        return GpuError("hung", HUNG)
+        return [error for error in errors if error.kind == "lost"] + [GpuError("hung", HUNG)]
     if code in NOT_FOUND and not found:
-        return GpuError("no-nvidia-smi", "there is no nvidia-smi on this box")
-    for pattern, codes, kind in ERRORS:
-        named = next((line for line in noise if pattern.search(line)), None)
-        if named is not None or code in codes:
-            return GpuError(kind, plain((named or text).strip()) or f"nvidia-smi ended with {code}")
-    if code == 0 and found:
+        # What the shell or the loader says of a program that does not start is no word of a card.
+        lost = [error for error in errors if error.kind == "lost"]
+        return [*lost, GpuError("no-nvidia-smi", "there is no nvidia-smi on this box")]
+    errors += [
+        GpuError(kind, first or f"nvidia-smi ended with {code}")
+        for kind, _, codes in ERRORS
+        if code in codes and all(error.kind != kind for error in errors)
+    ]
+    if not errors and not (found and code in WELL):
+        errors.append(GpuError("unknown-error", first or _silent(code)))
+    return errors
+
+
+def _kind(line: str, *, found: bool = False) -> str | None:
+    """The trouble that a line reports; None for what is no word of a card, and for a warning beside rows."""
+    for kind, pattern, _ in ERRORS:
+        if pattern.search(line):
+            return kind
+    if _LOADER.match(line) or (found and _WARNING.match(line)):
         return None
-    return GpuError("unknown-error", text or _silent(code))
+    return "unknown-error" if _OF_A_CARD.search(line) else None
+
+
+def _notes(lines: list[str]) -> tuple[str, ...]:
+    """The warnings beside rows, each once."""
+    said = dict.fromkeys(plain(line.strip()) for line in lines if _WARNING.match(line))
+    return tuple(said)[:NOTES_MOST]
 
 
 def _silent(code: int) -> str:
@@ -191,15 +254,14 @@ def _reason(text: str) -> str:
     return plain(inner, 80) if _is_no_value(text) else f"nvidia-smi says {plain(text, 40)!r}"
 
 
-def _sick(gpus: Iterable[Gpu]) -> GpuError | None:
-    """A card that is listed but answers for itself with errors."""
+def _sick(gpus: Iterable[Gpu]) -> Iterator[GpuError]:
+    """The cards that are listed but answer for themselves with errors."""
     for gpu in gpus:
         said = set(gpu.why.values())
         if "GPU is lost" in said:
-            return GpuError("lost", f"GPU {gpu.index}: GPU is lost")
-        if "GPU requires reset" in said:
-            return GpuError("unknown-error", f"GPU {gpu.index}: GPU requires reset")
-    return None
+            yield GpuError("lost", f"GPU {gpu.index}: GPU is lost")
+        elif "GPU requires reset" in said:
+            yield GpuError("unknown-error", f"GPU {gpu.index}: GPU requires reset")
 
 
 def _mig(lines: Iterable[str]) -> tuple[Mapping[str, list[str]], Mapping[str, str]]:
@@ -220,11 +282,10 @@ def _mig(lines: Iterable[str]) -> tuple[Mapping[str, list[str]], Mapping[str, st
 
 
 def _processes(
-    lines: Iterable[str], code: int, parents: Mapping[str, str]
+    rows: list[list[str]], noise: list[str], code: int, parents: Mapping[str, str]
 ) -> tuple[Mapping[str, tuple[GpuProcess, ...]], str | None]:
     """Card uuid -> its processes, and why there are none where the list could not be read."""
-    rows, noise = _split_rows(lines, len(APP_FIELDS))
-    if code != 0:
+    if code not in WELL:
         return {}, plain(noise[0].strip()) if noise else _silent(code)
     found: dict[str, tuple[GpuProcess, ...]] = {}
     for uuid, pid, used, name in rows:

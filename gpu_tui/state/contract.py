@@ -76,6 +76,7 @@ def instance_json(view: InstanceView) -> Json:
         "uptime_seconds": view.uptime,
         "gpus": [_gpu(gpu, gpus.value) for gpu in (gpus.value.gpus if gpus.value else ())],
         "gpu_error": _gpu_error(gpus),
+        "gpu_notes": list(gpus.value.notes) if gpus.value else [],
         "memory": _memory(view),
         "cpu": _cpu(view),
         "mounts": [_mount(mount, view) for mount in view.track(metrics.MOUNTS).value or ()],

@@ -8,7 +8,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.alarms import Alarm
 from gpu_tui.core.cut_short import went_last
 from gpu_tui.core.facts import Evidence
-from gpu_tui.core.idle import BUSY_SHARE
+from gpu_tui.core.idle import BUSY_SHARE, unknown_cards
 from gpu_tui.core.levels import share
 from gpu_tui.core.liveness import Run, find_run, find_trainers
 from gpu_tui.core.metrics import Metric
@@ -159,6 +159,7 @@ def evidence_of(
         gpu_fault=table.error.text
         if table and table.error and table.error.kind == "lost"
         else None,
+        cards_unknown=unknown_cards(table),
         full=_full_mount(kept, now),
         whole=_whole(queue),
         log_unread=log_unread(kept),

@@ -26,6 +26,7 @@ from gpu_tui.state.views import FleetView, InstanceView, utilization
 
 FINDINGS_SHOWN = 2
 GPU_WORDS = {"no-nvidia-smi": "– (no nvidia-smi)", "no-device": "– (no card)"}
+GPU_UNREAD = {**dict.fromkeys(GPU_WORDS, "? (not read)"), "other-maker": "? (another maker's)"}
 REASONS_SHOWN = 2
 CULPRITS_SHOWN = 4
 BESIDE_SHOWN = 20
@@ -281,7 +282,8 @@ def _vitals_line(view: InstanceView) -> str:
     table = view.track(metrics.GPUS).value
     parts = []
     if table and table.error:
-        parts.append(f"gpu {say(GPU_WORDS.get(table.error.kind, table.error.kind))}")
+        words = GPU_UNREAD if table.unread else GPU_WORDS
+        parts.append(f"gpu {say(words.get(table.error.kind, table.error.kind))}")
     elif (busy := utilization(table)) is not None:
         parts.append(f"gpu {busy:.0%}")
     else:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest
-from gpu_tui.core.proof import beside, cover, home, proves, tops, weighed
+from gpu_tui.core.proof import beside, blank_of, cover, home, proves, tops, weighed
 from gpu_tui.core.required import COPIED, Required
 from gpu_tui.core.sweep import Roster
 from gpu_tui.teardown.local import directories, local_tree
@@ -112,7 +112,7 @@ async def audit(
     if expect is not None and len(found) != expect:
         failures.append(f"there are {len(found)} cells, not {expect}")
     unsure = roster is None and expect is None and not whole
-    gaps = sorted({verdict.detail for verdict in verdicts if _only_skipped(verdict)})
+    gaps = sorted({_gap(verdict) for verdict in verdicts if _is_gap(verdict)})
     if cells is None:
         gaps.append("no roster: name the queue file with --roster, or a manifest")
     elif unsure:
@@ -156,8 +156,9 @@ def _failures(
         found.append("there is no file to verify")
     if manifest is not None and not home(manifest, here).ok:
         found += [f"{file.path}: {file.detail}" for file in files if file.match is False]
-    bad = [v for v in verdicts if not proves(v) and not _only_skipped(v)]
-    return found + [f"{verdict.path}: {verdict.detail}" for verdict in bad]
+    bad = [v for v in verdicts if not proves(v) and not _is_gap(v)]
+    found += [f"{verdict.path}: {verdict.detail}" for verdict in bad]
+    return found + [f"{v.path}: {why}" for v in verdicts if v.load == "ok" and (why := blank_of(v))]
 
 
 def _rows(
@@ -167,7 +168,7 @@ def _rows(
     rows = [
         _matched(
             AuditFile(
-                *(file.path, file.bytes, file.sha256, None, v.load, v.detail),
+                *(file.path, file.bytes, file.sha256, None, *_load(v)),
                 *(v.warnings, v.nonfinite, v.needs),
             ),
             file,
@@ -184,6 +185,12 @@ def _rows(
     return tuple(rows)
 
 
+def _load(verdict: FileVerdict) -> tuple[str, str]:
+    """How it loaded, and what is to be said of it: weights that are all zero load, and are none."""
+    why = blank_of(verdict) if verdict.load == "ok" else None
+    return ("failed", why) if why else (verdict.load, verdict.detail)
+
+
 def _matched(row: AuditFile, file: FileEntry, wanted: dict[str, FileEntry] | None) -> AuditFile:
     if wanted is None:
         return row
@@ -196,6 +203,14 @@ def _matched(row: AuditFile, file: FileEntry, wanted: dict[str, FileEntry] | Non
     return replace(row, match=False, detail=f"its {what} is not the manifest's")
 
 
-def _only_skipped(verdict: FileVerdict) -> bool:
-    """It would have to be loaded, but the reader is not installed."""
-    return verdict.load == "skipped" and not proves(verdict)
+def _is_gap(verdict: FileVerdict) -> bool:
+    """It would have to be loaded, but the reader is not installed; or another part of its set is not here."""
+    return verdict.load == "incomplete" or (verdict.load == "skipped" and not proves(verdict))
+
+
+def _gap(verdict: FileVerdict) -> str:
+    """A missing reader is said once, a missing part with the directory that lacks it."""
+    if verdict.load == "skipped":
+        return verdict.detail
+    at = verdict.path.rpartition("/")[0]
+    return f"{at}: {verdict.detail}" if at else verdict.detail

@@ -12,9 +12,11 @@ from collections.abc import Mapping, Set
 from types import MappingProxyType
 
 from gpu_tui.core.evidence import Cards
+from gpu_tui.core.fleet import Roots
 from gpu_tui.core.idle import BUSY_SHARE, HELD_BYTES, NO_CARD
 from gpu_tui.core.number import whole
 from gpu_tui.core.readings import Gpu, GpuTable
+from gpu_tui.parse.devices import LIST_DEVICES, parse_devices
 from gpu_tui.parse.nvidia_smi import APPS_QUERY, FORMAT, GPU_QUERY, HUNG, parse_gpus
 from gpu_tui.teardown.box import Survey
 from gpu_tui.teardown.idle import working
@@ -27,12 +29,13 @@ CONTEXT = (
 )  # bytes; no program that computes holds less, and a driver by itself often reports a share
 TEXT_CAP = 1 << 20
 ASKING = "nvidia-smi"
-UNASKED = ("no-driver", "no-nvidia-smi")  # whether a card is there only its device file tells
+# After these only a device file tells whether a card is there: a card that failed to start is listed by nobody.
+UNASKED = NO_CARD | {"no-driver"}
 
 
-async def unseen_cards(connection: Connection, seen: Survey, proc: str = "/proc") -> Cards:
-    """The cards in use that no work of `seen` accounts for; nvidia-smi itself where it does not say. LinkError
-    passes.
+async def unseen_cards(connection: Connection, seen: Survey, roots: Roots) -> Cards:
+    """The cards in use that no work of `seen` accounts for, and those that nothing reads; nvidia-smi itself where it
+    does not say. LinkError passes.
     """
     processes = seen.processes or ()
     works = {
@@ -41,9 +44,11 @@ async def unseen_cards(connection: Connection, seen: Survey, proc: str = "/proc"
     if any(p.name == ASKING and p.state == "D" and p.ppid == 1 for p in processes):
         return ((ASKING, HUNG),)  # a dead driver holds it, and would hold another
     mark = secrets.token_hex(8)
-    program = _PROGRAM.format(
+    program = LIST_DEVICES + _PROGRAM.format(
         mark=mark,
-        proc=shlex.quote(proc),
+        proc=shlex.quote(roots.proc),
+        sys=shlex.quote(roots.sys),
+        dev=shlex.quote(roots.dev),
         query=GPU_QUERY,
         apps=APPS_QUERY,
         form=FORMAT,
@@ -55,15 +60,15 @@ async def unseen_cards(connection: Connection, seen: Survey, proc: str = "/proc"
     except TimeoutError:
         return ((ASKING, HUNG),)
     parts = done.stdout.split(b"\n" + mark.encode() + b" ")
-    ends = [re.match(rb"(\d{1,3}|card|none)\n", part) for part in parts[1:]]
-    if len(ends) != 3 or not all(ends):
+    ends = [re.match(rb"(\d{1,3})\n", part) for part in parts[1:]]
+    if len(ends) != 4 or not all(ends):
         return ((ASKING, "it gave no answer"),)
-    code, listed, card = (end[1] for end in ends if end)
-    apps, minors = (part.partition(b"\n")[2] for part in parts[1:3])
-    table = parse_gpus(parts[0], int(code), apps, int(listed))
-    return _in_use(
-        table, _ours(table, works, seen.opened, _minors(minors)), any_card=card == b"card"
-    )
+    code, listed, *_ = (end[1] for end in ends if end)
+    apps, minors, files = (part.partition(b"\n")[2] for part in parts[1:4])
+    table, devices = parse_gpus(parts[0], int(code), apps, int(listed)), parse_devices(files)
+    others = devices.unread(cards_read=bool(table.gpus))
+    ours = _ours(table, works, seen.opened, _minors(minors))
+    return (*_in_use(table, ours, any_card=bool(devices.nvidia)), *others)
 
 
 def _ours(
@@ -125,7 +130,6 @@ def _why(gpu: Gpu, *, may_be: bool) -> str | None:
     return "it is in use, and nobody who is seen on the box holds it"
 
 
-# No card is there without its device file, whatever is installed.
 _PROGRAM = """
 ask() {{
   command -v nvidia-smi >/dev/null 2>&1 || return 127
@@ -138,7 +142,7 @@ ask() {{
 ask {seconds} {query}; printf '\\n{mark} %s\\n' "$?"
 ask {seconds_more} {apps}; printf '\\n{mark} %s\\n' "$?"
 cat {proc}/driver/nvidia/gpus/*/information 2>/dev/null
-card=none
-for d in /dev/nvidia[0-9]* /dev/dxg; do [ -e "$d" ] && card=card; done
-printf '\\n{mark} %s\\n' "$card"
+printf '\\n{mark} 0\\n'
+sys={sys}; dev={dev}; list_devices
+printf '\\n{mark} 0\\n'
 """

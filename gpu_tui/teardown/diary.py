@@ -87,7 +87,9 @@ class Diary:
                 digest = await asyncio.to_thread(lambda: event.remote.digest)
                 await write("matched", digest=digest, **detail)
             case Loaded():
-                bad = [v.path for v in event.verdicts if v.load in ("failed", "refused")]
+                bad = [
+                    v.path for v in event.verdicts if v.load in ("failed", "incomplete", "refused")
+                ]
                 if (matched := gate.of(Matched)) and matched.kept:
                     detail |= {"manifest_sha256": matched.kept}
                 await write("loaded", files=len(event.verdicts), bad=bad[:BAD_KEPT], **detail)

@@ -419,7 +419,7 @@ class Gather:
         """The cards that work for somebody unseen. A cluster's login node is no place of our work."""
         if isinstance(self.provider, WorksElsewhere):
             return ()
-        return await unseen_cards(self.link(), seen, self.instance.roots.proc)
+        return await unseen_cards(self.link(), seen, self.instance.roots)
 
     def _logins(self, seen: Survey) -> tuple[str, ...] | None:
         """Who else has a terminal there. A cluster's login node is everybody's, and no box of ours."""

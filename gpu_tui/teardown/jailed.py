@@ -22,8 +22,11 @@ from gpu_tui.core.plain import plain
 ANSWER_CAP = 16_384  # bytes of one answer
 GRACE = 0.5  # seconds that a child gets to end by itself
 LINES_MOST, NAMES_MOST = 8, 20
-LOADS = frozenset({"ok", "failed", "refused", "skipped"})
+LOADS = frozenset({"ok", "failed", "incomplete", "refused", "skipped"})
+RANKS = ("world", "data", "model", "parts", "stage", "tensor", "pipeline", "expert")
+RANKS_MOST = 65_536  # parts of one set
 PACKAGE = str(Path(gpu_tui.__file__).resolve().parents[1])  # where the child imports us from
+_STEP = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9_]{1,60}(\.[A-Za-z0-9_]{1,60}){0,12}", re.ASCII)
 
 
@@ -141,6 +144,7 @@ class Reader:
         if not isinstance(answer, dict) or answer.get("load") not in LOADS:
             return replace(start, detail="the reader gave no answer")
         share, how = answer.get("nonfinite"), answer.get("how")
+        points = _text(answer.get("points_to"))
         if isinstance(how, str) and len(how) >= len(self.how):  # torch is named once it was needed
             self.how = plain(how)
         self.exposed = answer.get("network") is not False
@@ -151,6 +155,9 @@ class Reader:
             checkpoint=answer.get("checkpoint") is True or start.checkpoint,
             nonfinite=share if isinstance(share, float) and 0 <= share <= 1 else None,
             needs=_needs(answer) if answer["load"] == "refused" else (),
+            blank=_one_of(answer.get("blank"), ("nan", "zero")),
+            ranks=_ranks(answer.get("ranks")),
+            points_to=points if points and _STEP.fullmatch(points) else None,
             warnings=tuple(plain(_text(w)) for w in _list(answer.get("warnings"))[:LINES_MOST]),
         )
 
@@ -172,6 +179,16 @@ def _needs(answer: dict[str, object]) -> tuple[str, ...]:
     names = [_text(name) for name in _list(answer.get("needs"))]
     good = len(names) <= NAMES_MOST and all(_NAME.fullmatch(name) for name in names)
     return tuple(sorted(set(names))) if good else ()
+
+
+def _ranks(value: object) -> tuple[tuple[str, int], ...]:
+    said = value if isinstance(value, dict) else {}
+    found = ((name, said.get(name)) for name in RANKS)
+    return tuple((name, n) for name, n in found if type(n) is int and 0 < n <= RANKS_MOST)
+
+
+def _one_of(value: object, known: tuple[str, ...]) -> str | None:
+    return value if isinstance(value, str) and value in known else None
 
 
 def _list(value: object) -> list[object]:

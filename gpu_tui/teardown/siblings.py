@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,10 +9,10 @@ from statistics import median
 
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import Manifest
+from gpu_tui.teardown.shards import gaps, half_blank
 
 FACTOR = 4.0  # larger or smaller than its siblings by this much is worth a word
 SIBLINGS_LEAST = 3  # others to compare with
-_SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})((?:\.[a-z0-9]+)?)", re.ASCII)
 
 
 def together(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> tuple[FileVerdict, ...]:
@@ -21,36 +20,19 @@ def together(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> tuple[FileV
     warnings: dict[str, list[str]] = defaultdict(list)
     for path, text in (*_twins(manifest, verdicts), *_odd_sizes(manifest, verdicts)):
         warnings[path].append(text)
-    gaps = _gaps(manifest)
+    lost, biases = gaps(verdicts), set(half_blank(verdicts))
+    broken = {verdict.path for verdict in verdicts if verdict.load == "failed"}
+    lost = {path: why for path, why in lost.items() if path not in broken}
     return tuple(
         replace(
             verdict,
-            load="failed" if verdict.path in gaps else verdict.load,
-            detail=gaps.get(verdict.path, verdict.detail),
+            load="incomplete" if verdict.path in lost else verdict.load,
+            detail=lost.get(verdict.path, verdict.detail),
+            blank=None if verdict.path in biases else verdict.blank,
             warnings=(*verdict.warnings, *warnings[verdict.path]),
         )
         for verdict in verdicts
     )
-
-
-def _gaps(manifest: Manifest) -> dict[str, str]:
-    """`x-00002-of-00003.bin` says how many there must be: a part of a set proves nothing.
-
-    Hugging Face counts weights from 1; its datasets (`data-00000-of-00002.arrow`) and TensorFlow's checkpoints
-    (`model.data-00000-of-00002`) are counted from 0.
-    """
-    sets: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
-    for file in manifest.files:
-        if match := _SHARD.fullmatch(file.path):
-            sets[match[1], match[3], match[4]][int(match[2])] = file.path
-    found: dict[str, str] = {}
-    for (_, count, _), parts in sets.items():
-        first = 0 if 0 in parts else 1
-        absent = next((n for n in range(first, first + int(count)) if n not in parts), None)
-        if absent is not None:
-            text = f"shard {absent} of {int(count)} is not here"
-            found |= dict.fromkeys(parts.values(), text)
-    return found
 
 
 def _twins(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> list[tuple[str, str]]:

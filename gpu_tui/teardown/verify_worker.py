@@ -29,12 +29,20 @@ from gpu_tui.teardown.reader import (
     keras_file,
     numpy_file,
     pickled,
+    pointer_file,
     safetensors_file,
     text_file,
     torch_file,
 )
 from gpu_tui.teardown.reader.hdf5_lib import h5py_module
-from gpu_tui.teardown.reader.outcome import WARNINGS_MOST, Failed, Refused, Seen, Skipped
+from gpu_tui.teardown.reader.outcome import (
+    WARNINGS_MOST,
+    Failed,
+    Incomplete,
+    Refused,
+    Seen,
+    Skipped,
+)
 from gpu_tui.teardown.reader.torch_lib import torch_module
 
 ANSWER_CAP = 16_384
@@ -85,6 +93,8 @@ def answer(request: Request, kind: str) -> dict[str, Any]:
         load, seen.detail, needs = "refused", str(error), error.needs
     except Skipped as error:
         load, seen.detail = "skipped", str(error)
+    except Incomplete as error:
+        load, seen.detail = "incomplete", str(error)
     except Failed as error:
         load, seen.detail = "failed", str(error)
     except MemoryError:
@@ -101,6 +111,9 @@ def answer(request: Request, kind: str) -> dict[str, Any]:
         "nonfinite": seen.nonfinite,
         "tensors": seen.tensors,
         "bytes": seen.bytes,
+        "blank": seen.blank,
+        "ranks": seen.ranks,
+        "points_to": seen.points_to,
         "checkpoint": kind in formats.WEIGHTS,
     }
 
@@ -122,6 +135,8 @@ def _read(request: Request, kind: str) -> Seen:
                 return dcp.read_shard(file, size, directory, name, allow)
             case "hf-index":
                 return hf_index.read(file, directory, allow)
+            case "pointer":
+                return pointer_file.read(file)
             case "pickle":
                 return pickled.read(file, name, allow)
             case "npy":

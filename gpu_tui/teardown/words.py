@@ -329,7 +329,9 @@ def _loads(loaded: Loaded) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _tells(verdict: FileVerdict) -> bool:
     """Its detail is something to read, not the usual."""
-    return bool(verdict.nonfinite) or verdict.load in ("failed", "refused", "ok-remote")
+    return bool(verdict.nonfinite) or verdict.load in (
+        *("failed", "incomplete", "refused", "ok-remote"),
+    )
 
 
 def _confirm(gate: Gate) -> tuple[str, ...]:

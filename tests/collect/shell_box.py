@@ -80,6 +80,20 @@ class ShellBox:
         self.file(f"proc/{pid}/stat", f"{pid} ({name}) S {ppid} " + TAIL.format(start=start))
         self.file(f"proc/{pid}/cmdline", "".join(f"{word}\0" for word in argv))
 
+    def render_node(
+        self, number: int, driver: str, slot: str = "0000:41:00.0", **facts: str
+    ) -> None:
+        """/dev/dri/renderD<number>, and what sysfs says of it; `facts` are further lines of its uevent."""
+        self.file(f"dev/dri/renderD{number}", "")
+        place = self.root / f"sys/class/drm/renderD{number}"
+        device = self.root / f"sys/devices/pci0000:00/{slot}"
+        device.mkdir(parents=True, exist_ok=True)
+        place.mkdir(parents=True)
+        (place / "device").symlink_to(device)
+        (device / "driver").symlink_to(f"../../../bus/pci/drivers/{driver}")
+        lines = {"DRIVER": driver, "PCI_SLOT_NAME": slot, **facts}
+        (device / "uevent").write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+
     def cgroup2(self, where: str = "", limit: str = "8000") -> None:
         """Version 2 files of one cgroup."""
         for name, text in {
@@ -113,7 +127,7 @@ class ShellBox:
         row: dict[str, object] = {
             "name": "box-1",
             "ssh": SshAccess("box-1"),
-            "roots": Roots(str(self.cgroup), str(self.proc)),
+            "roots": Roots(*(str(self.root / name) for name in ("cgroup", "proc", "sys", "dev"))),
             "mounts": ("/", str(self.root / "nowhere")),
             "queue": QueueFiles("~/q 1.txt", "~/runs/logs/q1.log"),
             "logs": "~/runs/logs/{cell}.log",

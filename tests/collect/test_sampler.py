@@ -34,6 +34,7 @@ from gpu_tui.collect.sampler import Group, _Patience, plan, sample_group, sample
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import QueueFiles, Results
+from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.readings import CpuCounters, FileTable, GpuTable, Host, Memory, Mount
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Roster
@@ -470,6 +471,56 @@ async def test_no_nvidia_smi(files: ShellBox, shell: str):
     files.program("nvidia-smi", "#!/bin/sh\nexit 127\n")
     table = (await first(files, shell, "gpus")).value
     assert table.error.kind == "no-nvidia-smi"
+
+
+NO_SMI = "#!/bin/sh\nexit 127\n"
+
+
+async def test_a_card_of_another_maker_is_named_and_makes_idle_unknown(files: ShellBox, shell: str):
+    files.program("nvidia-smi", NO_SMI)
+    files.file("dev/kfd", "")
+    files.render_node(128, "amdgpu")
+    table = (await first(files, shell, "gpus")).value
+    assert table.error.kind == "other-maker"
+    assert "AMD: /dev/dri/renderD128, /dev/kfd" in table.error.text
+    assert gpus_idle(table) is None
+
+
+async def test_cards_of_both_makers_are_read_as_far_as_they_can_be(files: ShellBox, shell: str):
+    files.render_node(129, "i915", "0000:3a:00.0")
+    table = (await first(files, shell, "gpus")).value
+    assert [gpu.name for gpu in table.gpus] == ["NVIDIA L40S"]
+    assert table.error.kind == "other-maker"
+    assert "Intel: /dev/dri/renderD129" in table.error.text
+
+
+async def test_a_screen_and_a_program_in_the_path_are_no_card(files: ShellBox, shell: str):
+    files.program("nvidia-smi", NO_SMI)
+    files.program("rocm-smi", "#!/bin/sh\necho 100%\n")
+    for number, driver in enumerate(("virtio-pci", "ast", "vgem"), 128):
+        files.render_node(number, driver, f"0000:00:0{number - 120:x}.0")
+    files.render_node(140, "i915", "0000:00:02.0", PCI_ID="8086:A780")
+    table = (await first(files, shell, "gpus")).value
+    assert table.error.kind == "no-nvidia-smi"
+    assert gpus_idle(table) is True
+
+
+async def test_a_card_without_nvidia_smi_is_not_idle(files: ShellBox, shell: str):
+    files.program("nvidia-smi", NO_SMI)
+    files.file("dev/nvidia0", "")
+    table = (await first(files, shell, "gpus")).value
+    assert (table.error.kind, table.unread) == ("no-nvidia-smi", True)
+    assert gpus_idle(table) is None
+
+
+async def test_a_warning_beside_rows_is_a_note(files: ShellBox, shell: str):
+    """nvidia-smi ends with 14 where an infoROM is corrupted, and reports all the same."""
+    warned = "WARNING: infoROM is corrupted at gpu 0000:00:1E.0"
+    files.program("nvidia-smi", NVIDIA_SMI.replace("esac", f"esac\necho '{warned}'\nexit 14"))
+    table = (await first(files, shell, "gpus")).value
+    assert table.error is None
+    assert table.notes == (warned,)
+    assert [process.pid for process in table.gpus[0].processes] == [4127]
 
 
 async def test_mig_is_asked_for_where_a_card_gives_no_share(files: ShellBox, shell: str):

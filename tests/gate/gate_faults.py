@@ -135,6 +135,7 @@ EXCEPTIONS: dict[str, dict[str, object]] = {
     "memory": {"memory": ("/tmp",)},
     "older": {"older": (("late", "written before it began"),)},
     "nan": {"spoilt": ("wide/best.pth",)},
+    "zero": {"zeros": ("wide/best.pth",)},
     "cards": {"cards": (("GPU-0", "in use"), ("nvidia-smi", "it gave no answer"))},
     "fewer": {"before": ("base", "wide", "late", "lost")},
 }

@@ -88,6 +88,7 @@ class World:
     hollow: tuple[str, ...] = ()  # empty directories on the box
     memory: tuple[str, ...] = ()  # mounts here that keep nothing
     spoilt: tuple[str, ...] = ()  # checkpoints whose every weight is NaN
+    zeros: tuple[str, ...] = ()  # checkpoints whose every weight is zero
     cards: tuple[tuple[str, str], ...] = ()  # cards that work for somebody unseen
     older: tuple[tuple[str, str], ...] = ()  # cells whose weights are of before their start
     coverage: Coverage | None = None
@@ -207,7 +208,8 @@ class World:
         if load == "ok":
             needs = ()
         share = float(path in self.spoilt) if weights and load.startswith("ok") else None
-        return FileVerdict(path, digest, load, self.detail, weights, share, needs)
+        blank = "zero" if path in self.zeros and share is not None else None
+        return FileVerdict(path, digest, load, self.detail, weights, share, needs, blank=blank)
 
     def verdicts(self) -> Loaded:
         rows = manifest_of(self.box).files

@@ -29,6 +29,7 @@ PHRASES = {
     "older": ("accept older late", "late: written before it began"),
     "cards": ("accept cards GPU-0 nvidia-smi", "GPU-0: in use"),
     "nan": ("accept nan 1", "wide/best.pth: 100% of its values are NaN or infinite"),
+    "zero": ("accept zero 1", "wide/best.pth: every weight in it is zero"),
     "memory": ("accept memory 1", "/tmp: results.local lies on it"),
 }
 
@@ -178,6 +179,22 @@ def test_a_pull_does_not_take_a_crashed_cell_for_whole() -> None:
     said, _, command = (rung.next or "").partition("; or pull the others alone: ")
     assert said.endswith("a teardown (t) lets you accept by name that they left nothing")
     assert command == "gpu-tui pull box --cells base,wide,late"
+
+
+def test_a_pull_takes_no_weights_that_are_all_zero() -> None:
+    """Before a destruction they are an exception by their name."""
+    for alone in (False, True):
+        world = World(zeros=("wide/best.pth",))
+        if alone:
+            world.gate = Gate("box")
+        end = State.BLOCKED if alone else State.READY
+        assert world.climb(end) is end
+        if alone:
+            assert world.gate.because == (
+                "not verified: wide/best.pth (every weight in it is zero)"
+            )
+        else:
+            assert [one.kind for one in world.gate.waivers] == ["zero"]
 
 
 def test_a_pull_of_a_cell_that_was_only_not_copied_says_to_copy_and_not_to_train() -> None:

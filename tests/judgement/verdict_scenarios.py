@@ -1639,11 +1639,32 @@ def idle_time_goes_on_after_a_gap_without_the_gap(s: Scene) -> None:
     s.watch(310)
 
 
-@scenario("idle", "probe_hung:serious")
+@scenario("cannot-tell", "probe_hung:serious", because=("whether a card works is not known",))
 def a_card_that_cannot_be_read_is_not_idle(s: Scene) -> None:
     s.link("live")
     s.roster, s.processes, s.gpus = ROSTER, NOBODY, no_gpu("hung")
     s.watch(1200)
+
+
+@scenario("cannot-tell", "hardware:fatal", because=("nvidia-smi says lost",), box=NO_QUEUE)
+def a_lost_card_is_not_idle_where_no_queue_is_named(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = NOBODY, no_gpu("lost")
+    s.watch(1200)
+
+
+@scenario("cannot-tell", because=("whether a card works is not known",), box=NO_QUEUE)
+def a_card_of_another_maker_is_not_idle(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = NOBODY, no_gpu("other-maker")
+    s.watch(1200)
+
+
+@scenario("idle", because=("no trainer process",), box=NO_QUEUE)
+def a_box_without_a_card_is_idle(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = NOBODY, no_gpu("no-device")
+    s.watch(540)
 
 
 @scenario("finished", "idle_billing:serious", evidence=("up to 6.0",))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_tui.core.idle import gpus_idle
 from gpu_tui.parse.nvidia_smi import GPU_FIELDS, parse_gpus
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "nvidia_smi"
@@ -141,6 +142,101 @@ def test_kinds_by_exit_code_alone(output: bytes, code: int, kind: str):
     assert error is not None
     assert error.kind == kind
     assert error.text
+
+
+LOST = b"Unable to determine the device handle for GPU0000:41:00.0: Unknown Error\n"
+NONE = b"No devices were found\n"
+RESET = "Unable to determine the device handle for GPU 0000:04:00.0: GPU requires reset"
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "kind", "said"),
+    [
+        (LOST * 2 + NONE, 255, "lost", "0000:41:00.0"),
+        (NONE + LOST, 6, "lost", "0000:41:00.0"),
+        (LOST, 124, "lost", "0000:41:00.0"),
+        (RESET.encode(), 0, "lost", "requires reset"),
+        (b"Failed to initialize NVML: Unknown Error\n" + NONE, 6, "unknown-error", "NVML"),
+        (b"WARNING: infoROM is corrupted at gpu 0000:00:1E.0\n" + NONE, 6, "unknown-error", "1E"),
+        (b"NVIDIA-SMI couldn't find libnvidia-ml.so library\n" + NONE, 12, "no-driver", "libn"),
+        (
+            b"ERROR: ld.so: object '/opt/x.so' from LD_PRELOAD: ignored.\n" + NONE,
+            6,
+            "no-device",
+            "No",
+        ),
+        (b"", 14, "unknown-error", "14"),
+    ],
+)
+def test_of_several_lines_the_worst_wins(output: bytes, code: int, kind: str, said: str):
+    table = parse_gpus(output, code, b"", 0)
+    assert table.error is not None
+    assert (table.error.kind, table.gpus) == (kind, ())
+    assert said in table.error.text
+    assert gpus_idle(table) is (True if kind == "no-device" else None)
+
+
+@pytest.mark.parametrize("code", [0, 255])
+def test_a_lost_card_beside_rows_makes_idle_unknown(code: int):
+    table = parse_gpus(fixture("h100_idle.out") + LOST, code, b"", 0)
+    assert table.error is not None
+    assert (table.error.kind, len(table.gpus)) == ("lost", 1)
+    assert gpus_idle(table) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"1, GPU-22222222-aaaa-4bbb-8ccc-000000000000, 0",
+        b"Failed to query GPU 0000:02:00.0: Timeout",
+        b"NVML: Insufficient Permissions",
+    ],
+)
+def test_a_line_about_a_card_that_is_no_row_makes_idle_unknown(line: bytes):
+    table = parse_gpus(fixture("h100_idle.out") + line + b"\n", 0, b"", 0)
+    assert table.error is not None
+    assert table.error.kind == "unknown-error"
+    assert gpus_idle(table) is None
+
+
+def test_a_card_that_is_lost_in_the_list_of_processes_is_lost():
+    table = parse_gpus(fixture("h100_idle.out"), 0, LOST, 0)
+    assert table.error is not None
+    assert table.error.kind == "lost"
+
+
+INFOROM = b"WARNING: infoROM is corrupted at gpu 0000:00:1E.0\n"
+PERSISTENCE = (
+    b"Warning: persistence mode is disabled on device 00000000:01:00.0. See the man page.\n"
+)
+
+
+@pytest.mark.parametrize(("line", "code"), [(INFOROM, 14), (PERSISTENCE, 0), (INFOROM * 3, 14)])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_warning_beside_rows_is_one_note(line: bytes, code: int, first: bool):
+    query, apps = fixture("h100_busy.out"), fixture("h100_busy.apps")
+    table = parse_gpus(line + query if first else query + line, code, apps + line, code)
+    (card,) = table.gpus
+    assert (table.error, len(table.notes)) == (None, 1)
+    assert card.utilization == 1.0
+    assert [process.pid for process in card.processes] == [1121]
+
+
+def test_noise_of_the_loader_and_the_shell_is_no_word_of_a_card():
+    noise = b"ERROR: ld.so: object '/gpu/x.so' from LD_PRELOAD cannot be preloaded: ignored.\n"
+    noise += b"bash: warning: setlocale: LC_ALL: cannot change locale (en_US.UTF-8)\n"
+    table = parse_gpus(noise + fixture("h100_idle.out"), 0, b"", 0)
+    assert (table.error, table.notes) == (None, ())
+    assert gpus_idle(table) is True
+
+
+def test_a_driver_without_a_card_of_its_own_says_less_than_another_makers_card():
+    dead = fixture("no_driver.out")
+    kinds = [
+        parse_gpus(dead, 9, b"", 0, devices=files).error
+        for files in (b"", b"kfd\n", b"kfd\nnvidia0\n")
+    ]
+    assert [error.kind for error in kinds if error] == ["no-driver", "other-maker", "no-driver"]
 
 
 def test_one_lost_card_does_not_hide_the_others():

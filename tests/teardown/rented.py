@@ -130,7 +130,11 @@ class RentedBox:
             "platform": "runpod",
             "results": Results(str(self.results), str(local)),
             "queue": QueueFiles(str(self.queue), str(self.log)),
-            "roots": Roots(proc=str(self.proc)),
+            "roots": Roots(
+                proc=str(self.proc),
+                sys=str(self.sshd.home / "sys"),
+                dev=str(self.sshd.home / "dev"),
+            ),
             "provider": ProviderAccess(id=POD["id"], key_env="POD_KEY"),
         }
         return self.sshd.instance("pod", **{**fields, **changed})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from rented import Scene, rest, until
@@ -42,7 +41,20 @@ SEEN: dict[str, tuple[str, str]] = {
     ),
 }
 DEAD = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+SEEN |= {
+    "all lost, and then none": (
+        smi(
+            "Unable to determine the device handle for GPU0000:41:00.0: Unknown Error\n"
+            "No devices were found",
+            255,
+        ),
+        "nvidia-smi: Unable to determine the device handle",
+    ),
+}
 CALM = {
+    "an infoROM that it warns of": smi(
+        row() + "\nWARNING: infoROM is corrupted at gpu 0000:00:1E.0", 14
+    ),
     "at rest": smi(row()),
     "a driver's own": smi(row(**{"memory.used": "300"})),
     "a share that was made up": smi(row(**{"utilization.gpu": "99", "memory.used": "3"})),
@@ -172,7 +184,34 @@ async def test_no_second_nvidia_smi_waits_beside_one_that_a_dead_driver_holds(sc
     assert not asked.exists()
 
 
-@pytest.mark.skipif(Path("/dev/nvidia0").exists(), reason="there is a card in this machine")
+async def test_a_card_of_another_maker_is_an_exception(scene: Scene) -> None:
+    (scene.box.sshd.home / "dev").mkdir()
+    (scene.box.sshd.home / "dev/kfd").touch()
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state in ("ready", "blocked", "closed"))
+    (one,) = view.seconds
+    assert one.phrase == "accept cards AMD-cards"
+    assert one.lines[0].startswith("AMD-cards: gpu-tui does not read cards of AMD: /dev/kfd")
+    scene.clock.advance(3.0)
+    await climb.acknowledge(one.id, one.phrase)
+    async for view in views:
+        if view.seconds[0].done:
+            break
+    await climb.confirm(view.phrase)
+    assert (await rest(views)).outcome == "gone"
+
+
+@pytest.mark.parametrize("found", ["No devices were found", DEAD])
+async def test_a_card_that_failed_to_start_is_an_exception(scene: Scene, found: str) -> None:
+    scene.box.sshd.program("nvidia-smi", smi(found, 6 if found.startswith("No") else 9))
+    (scene.box.sshd.home / "dev").mkdir()
+    (scene.box.sshd.home / "dev/nvidia0").touch()
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state in ("ready", "blocked", "closed"))
+    await views.aclose()
+    assert [one.phrase for one in view.seconds] == ["accept cards nvidia-smi"]
+
+
 async def test_a_driver_that_is_not_loaded_hides_no_card_where_there_is_none(scene: Scene) -> None:
     scene.box.sshd.program("nvidia-smi", smi(DEAD, 9))
     climb = scene.runner().open("pod", "terminate")

@@ -57,6 +57,25 @@ def _spoilt(box: RentedBox) -> None:
     box.write("wide/best.pth", saved.getvalue())
 
 
+def _save(box: RentedBox, **weights: object) -> None:
+    torch = torch_module()
+    saved = io.BytesIO()
+    torch.save(weights, saved)
+    box.write("wide/best.pth", saved.getvalue())
+
+
+def _diverged_beside_an_optimizer(box: RentedBox) -> None:
+    torch = torch_module()
+    rest = {0: {"exp_avg": torch.ones(64, 640)}}
+    optimizer = {"state": rest, "param_groups": [{"params": [0]}]}
+    _save(box, model={"w": torch.full((64, 64), torch.nan)}, optimizer=optimizer)
+
+
+def _zeros(box: RentedBox) -> None:
+    torch = torch_module()
+    _save(box, model={"w": torch.zeros(64, 64)}, step=torch.tensor(7.0))
+
+
 CASES: dict[str, tuple[Callable[[RentedBox], None], str, str]] = {
     "exit 1": (_failed, "accept unfinished wide", "wide: exit 1"),
     "exit 2": (_copy_failed, "accept unsynced wide", "wide: exit 2, as after a copy that failed"),
@@ -77,6 +96,12 @@ CASES: dict[str, tuple[Callable[[RentedBox], None], str, str]] = {
         "accept nan 1",
         "wide/best.pth: 100% of its values are NaN or infinite",
     ),
+    "weights that are none, beside an optimizer": (
+        _diverged_beside_an_optimizer,
+        "accept nan 1",
+        "wide/best.pth: no weight in it is finite",
+    ),
+    "weights that are zero": (_zeros, "accept zero 1", "wide/best.pth: every weight in it is zero"),
     "an empty one": (_hollow, "accept unnamed void", "void: as a cell it lacks best.pth"),
 }
 
@@ -111,6 +136,34 @@ async def test_it_is_asked_for_by_name_and_kept(scene: Scene, case: str) -> None
     assert kept["detail"]["typed"] == phrase
     assert kept["evidence"]
     assert kept["detail"]["names"][0].startswith(line)
+
+
+@pytest.mark.parametrize("happens", [_spoilt, _zeros])
+async def test_a_pull_has_nobody_to_ask(scene: Scene, happens: Callable[[RentedBox], None]) -> None:
+    happens(scene.box)
+    views = [view async for view in scene.runner().pull_only("pod")]
+    assert views[-1].state == "blocked"
+    assert "not verified: wide/best.pth (" in (views[-1].closed_because or "")
+
+
+async def test_a_set_without_one_of_its_parts_opens_nothing(scene: Scene) -> None:
+    """DeepSpeed says in each part how many there are."""
+    torch = torch_module()
+    for rank in (0, 1, 3):
+        saved = io.BytesIO()
+        inner = {"partition_count": 4, "zero_stage": 2, "s": torch.ones(600)}
+        torch.save({"optimizer_state_dict": inner}, saved)
+        name = f"zero_pp_rank_{rank}_mp_rank_00_optim_states.pt"
+        scene.box.write(f"wide/global_step7/{name}", saved.getvalue())
+    saved = io.BytesIO()
+    torch.save({"module": {"w": torch.ones(8, 8)}, "dp_world_size": 4}, saved)
+    scene.box.write("wide/global_step7/mp_rank_00_model_states.pt", saved.getvalue())
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state in ("ready", "blocked", "closed"))
+    await views.aclose()
+    assert view.state == "blocked"
+    assert "zero_pp_rank_2_mp_rank_00_optim_states.pt is not here" in (view.closed_because or "")
+    assert scene.server.calls == []
 
 
 async def test_what_trained_and_was_never_copied_is_no_exception(scene: Scene) -> None:

@@ -48,7 +48,7 @@ def write_fleet(path: Path, rented: RentedBox, port: int) -> Path:
             "identity": access.identity,
             "config": access.config,
         },
-        "roots": {"proc": str(rented.proc)},
+        "roots": {"proc": str(rented.proc), "dev": str(rented.sshd.home / "dev")},
     }
     fleet = path / "fleet.yaml"
     fleet.write_text(yaml.safe_dump({"sweep": "lab", "instances": [row]}))

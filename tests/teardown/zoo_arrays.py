@@ -79,7 +79,7 @@ ANIMALS: dict[str, tuple[str, str]] = {
     "h5.keras": ("failed", "archive"),
     "shards/m.weights.json": ("ok", "3 weights in 1 shards, all here"),
     "shards/m_00000.weights.h5": ("ok", ""),
-    "shards-gone/m.weights.json": ("failed", "m_00001.weights.h5 is not here"),
+    "shards-gone/m.weights.json": ("incomplete", "m_00001.weights.h5 is not here"),
     "shards-gone/m_00000.weights.h5": ("ok", ""),
     "shards-away/m.weights.json": ("failed", "no file beside it"),
     "shards-empty/m.weights.json": ("failed", "an index without weights"),

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 HANGS, KILLED = 124, 137  # exit codes: from here on it was ended
 MOMENTS = 5  # milliseconds: who ends lets go of its pipe a little earlier
+COMPUTE = re.compile(
+    r"nvidia\d.*|dxg|kfd|davinci.*|renderD.*"
+)  # as `devices.LIST_DEVICES` lists them
 # A card that gives no share may be in MIG mode: then ask, now and again, how it is cut.
 MAYBE_CUT = re.compile(rb", GPU-.{8}-.{4}-.{4}-.{4}-.{12}, \[N/A\], ", re.DOTALL)
 
@@ -31,24 +34,25 @@ class Cards:
     A round is a generator that yields wherever it would have to wait: until there is something to
     read from `fd`, or for a beat where that is -1. So it never waits in anybody's way.
 
-    `every` in beats, `limit` in seconds for one program. The programs on the cards are asked for `again`
-    after so many rounds, and after `cut_again` how cards are cut. A loop lives for `loops` rounds, one each
+    `roots` of proc, sys and dev; `every` in beats, `limit` in seconds for one program. The programs on the cards are
+    asked for `again` after so many rounds, after `cut_again` how cards are cut, after `list_again` the device files. A loop lives for `loops` rounds, one each
     `period` seconds, of which none may be more than `late`, while each card has more than `in_use` MiB. The rest are nvidia-smi's arguments.
     """
 
     def __init__(
-        self, nonce: bytes, proc: str, mark: int, every: int, limit: float, again: int, cut_again: int,
-        loops: int, period: float, late: float, in_use: int,
+        self, nonce: bytes, roots: "tuple[str, str, str]", mark: int, every: int, limit: float,
+        again: int, cut_again: int, list_again: int, loops: int, period: float, late: float, in_use: int,
         query: "Sequence[str]", apps: "Sequence[str]", mig: "Sequence[str]", loop: "Sequence[str]",
     ) -> None:  # fmt: skip
         self._frames = Frames(nonce)
-        self._proc = proc
+        self._proc, self._sys, self._dev = roots
         self._doubt = True  # whether the driver lives
         self._mark = mark
         self._every = every
         self._limit = limit
         self._again = again
         self._cut_again = cut_again
+        self._list_again = list_again
         self._loops = loops
         self._least = loops * period / 2
         self._patience = period + late
@@ -104,13 +108,17 @@ class Cards:
     def _frame(self) -> "Generator[None, None, None]":
         frames = self._frames
         frames.begin(self._mark, self._number)
+        if self._number % self._list_again:
+            frames.say(b"same devices")
+        else:
+            frames.show(b"devices", devices(self._sys, self._dev), 0)
         text, code = (yield from self._next_rows()), 0
         if not text:
             text, code = yield from self._call()
         self._doubt = code >= HANGS
         frames.show(b"query", text, code)
         self._rows = []
-        if code in (0, 15):
+        if code in (0, 14, 15):
             yield from self._programs(text)
             if self._trusted and not code and not self._cut and self._told is not None:
                 self._rows = expected(text, self._in_use)
@@ -199,7 +207,7 @@ class Cards:
         else:
             apps, code = yield from self._run(self._apps)
             self._frames.show(b"apps", apps, code)
-            self._told, self._rounds = None if code else in_use, 0
+            self._told, self._rounds = in_use if code in (0, 14) else None, 0
         if self._cut:
             self._frames.show(b"mig", self._cut, 0)
 
@@ -265,6 +273,31 @@ class Cards:
         if pid:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def devices(sys: str, dev: str) -> bytes:
+    """The files of compute devices, and what sysfs holds of each render node, as `list_devices` of sh prints them."""
+    rows = []
+    for below in ("", "dri/"):
+        for name in _names(dev + "/" + below):
+            if not COMPUTE.fullmatch(name) or name.startswith("renderD") != bool(below):
+                continue
+            rows.append(below + name)
+            if below:
+                place = sys + "/class/drm/" + name + "/device"
+                for key, link in (("driver", place + "/driver"), ("device", place)):
+                    with suppress(OSError):
+                        rows.append(below + name + " " + key + " " + os.readlink(link))
+                event = read_once(place + "/uevent").decode("utf-8", "surrogateescape")
+                rows += [below + name + " uevent " + line for line in event.splitlines()]
+    return "\n".join(rows).encode("utf-8", "surrogateescape")
+
+
+def _names(directory: str) -> "list[str]":
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []
 
 
 def expected(text: bytes, in_use: int) -> "list[tuple[bytes, int]]":

@@ -17,7 +17,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Variables of the prelude that sh hands on.
-PLACES = ("proc", "mem2", "cpu2", "mem1", "cpu1", "acct1", "memory", "cpu", "hostname", "machine")
+PLACES = (
+    "proc",
+    "sys",
+    "dev",
+    "mem2",
+    "cpu2",
+    "mem1",
+    "cpu1",
+    "acct1",
+    "memory",
+    "cpu",
+    "hostname",
+    "machine",
+)
 
 
 def run(plan: "Mapping[str, Any]") -> None:
@@ -36,7 +49,8 @@ def _sample(plan: "Mapping[str, Any]") -> None:
     ]
     files = [SmallFiles(mark, beats, parts, places) for mark, beats, parts in plan["files"]]
     tables = [ProcessTable(nonce, places["proc"], *words) for words in plan["tables"]]
-    cards = [Cards(nonce, places["proc"], *words) for words in plan["cards"]]
+    roots = places["proc"], places["sys"], places["dev"]
+    cards = [Cards(nonce, roots, *words) for words in plan["cards"]]
     lanes += cards
     frames, beat = Frames(nonce), 0
     while True:

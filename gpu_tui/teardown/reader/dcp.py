@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from gpu_tui.core.plain import plain
 from gpu_tui.teardown.reader import pickled, torch_file
 from gpu_tui.teardown.reader.hulls import Hull
-from gpu_tui.teardown.reader.outcome import Failed, Refused, Seen
+from gpu_tui.teardown.reader.outcome import Failed, Incomplete, Refused, Seen
 from gpu_tui.teardown.reader.torch_lib import torch_module
 from gpu_tui.teardown.reader.weights import Tally
 
@@ -102,11 +102,12 @@ TABLE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One stored thing: bytes `start` to `end` of a file beside `.metadata`."""
+    """One stored thing: bytes `start` to `end` of a file beside `.metadata`. `state`: an optimizer's, by its name."""
 
     file: str
     start: int
     end: int
+    state: bool = False
 
 
 def read_metadata(file: BinaryIO, size: int, directory: str) -> Seen:
@@ -121,7 +122,7 @@ def read_metadata(file: BinaryIO, size: int, directory: str) -> Seen:
         try:
             there = os.stat(os.path.join(directory, name), follow_symlinks=False).st_size
         except OSError:
-            raise Failed(f"its shard {plain(name, 60)} is not here") from None
+            raise Incomplete(f"{plain(name, 60)} is not here") from None
         if there < end:
             raise Failed(f"its shard {plain(name, 60)} has {there} bytes of {end}")
     shards = len({part.file for part in parts})
@@ -135,12 +136,12 @@ def read_shard(file: BinaryIO, size: int, directory: str, name: str, allow: froz
         with open(os.path.join(directory, ".metadata"), "rb") as beside:
             every = parts_of(beside, os.fstat(beside.fileno()).st_size)
     except OSError:
-        raise Failed("a shard without its .metadata") from None
-    parts = sorted((part.start, part.end) for part in every if part.file == name)
+        raise Incomplete(".metadata is not here") from None
+    parts = sorted((part.start, part.end, part.state) for part in every if part.file == name)
     if not parts:
         raise Failed("its .metadata does not name this shard")
     tally, end = Tally(torch), 0
-    for start, stop in parts:
+    for start, stop, state in parts:
         if start < end or stop > size:
             raise Failed("its parts overlap" if start < end else f"it has {size} bytes of {stop}")
         end = stop
@@ -148,6 +149,7 @@ def read_shard(file: BinaryIO, size: int, directory: str, name: str, allow: froz
         data = file.read(stop - start)
         part = io.BytesIO(data)
         torch_file.structure(part, len(data))
+        tally.weights = not state
         tally.add(torch_file.load(torch, part, allow))
     seen = tally.seen(may_be_empty=True)  # a shard may hold nothing but steps and names
     if end != size:
@@ -169,7 +171,7 @@ def parts_of(file: BinaryIO, size: int) -> list[Part]:
     wanted, held = fields.get("state_dict_metadata"), {_name(key) for key in stored}
     if not isinstance(wanted, dict) or not wanted.keys() <= held:
         raise Failed("its .metadata names things that no shard holds")
-    return [_part(info) for info in stored.values()]
+    return [_part(info, _name(key)) for key, info in stored.items()]
 
 
 def _name(key: object) -> object:
@@ -182,7 +184,10 @@ def _name(key: object) -> object:
     return None
 
 
-def _part(info: object) -> Part:
+_STATE = re.compile(r"(?:\A|\.)(?:optim\w*|opt_state|exp_avg\w*|\w*scheduler|ema\w*)(?:\.|\Z)")
+
+
+def _part(info: object, key: object) -> Part:
     fields = (
         next((p for p in info.parts if isinstance(p, dict)), {}) if isinstance(info, _Info) else {}
     )
@@ -197,4 +202,5 @@ def _part(info: object) -> Part:
         or ".." in name.split("/")
     ):
         raise Failed("its .metadata places something nowhere")
-    return Part(name, int(str(start)), int(str(start)) + int(str(length)))
+    state = isinstance(key, str) and _STATE.search(key) is not None
+    return Part(name, int(str(start)), int(str(start)) + int(str(length)), state)

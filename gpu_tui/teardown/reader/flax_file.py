@@ -52,10 +52,12 @@ SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An array that was looked at: its kind, its shape."""
+    """An array that was looked at: its kind, its shape, how many of its values are not finite, whether all are zero."""
 
     kind: str
     shape: tuple[int, ...]
+    odd: int = 0
+    zero: bool = False
 
     @property
     def count(self) -> int:
@@ -68,6 +70,7 @@ def read(file: BinaryIO, size: int) -> Seen:
     if size == 0:
         raise Failed("an empty file")
     tally = Tally(torch_module())
+    tally.weights = False  # which of them are weights is known once all of it is read
     try:
         msgpack = importlib.import_module("msgpack")
     except ImportError:
@@ -86,7 +89,8 @@ def read(file: BinaryIO, size: int) -> Seen:
         raise
     except Exception as error:
         raise Failed(f"it does not load ({type(error).__name__})") from None
-    trained = _check(loaded)
+    tally.weights = True
+    trained = _check(loaded, tally)
     seen = tally.seen()
     seen.detail = archive.NO_CHECKSUM
     if isinstance(loaded, dict) and STATE in loaded and not trained:
@@ -106,8 +110,9 @@ def _extension(msgpack: Any, tally: Tally, code: int, data: bytes) -> Leaf | com
     leaf, start = _described(msgpack, data)
     if code == SCALAR and leaf.shape:
         raise Failed("an array in it is not as long as it says")
-    tally.raw(leaf.kind, memoryview(data)[start:])
-    return leaf
+    odd = tally.odd
+    zero = tally.raw(leaf.kind, memoryview(data)[start:])
+    return Leaf(leaf.kind, leaf.shape, tally.odd - odd, zero)
 
 
 def _described(msgpack: Any, data: bytes) -> tuple[Leaf, int]:
@@ -144,10 +149,12 @@ def _whole(found: dict[Any, Any]) -> Leaf:
     shape, chunks = _row(found.get("shape")), _row(found.get("chunks"))
     same = {chunk.kind for chunk in chunks if isinstance(chunk, Leaf)}
     counts = [chunk.count for chunk in chunks if isinstance(chunk, Leaf)]
+    odd = sum(chunk.odd for chunk in chunks if isinstance(chunk, Leaf))
+    zero = all(chunk.zero for chunk in chunks if isinstance(chunk, Leaf))
     known = found.keys() == {CHUNKED, "shape", "chunks"} and len(counts) == len(chunks)
     if not known or len(same) != 1 or not all(type(n) is int and n >= 0 for n in shape):
         raise Failed("the chunks of an array are none")
-    leaf = Leaf(same.pop(), tuple(shape))
+    leaf = Leaf(same.pop(), tuple(shape), odd, zero)
     if leaf.count != sum(counts):
         raise Failed("an array in it is not as long as it says")
     return leaf
@@ -161,9 +168,9 @@ def _row(found: Any) -> list[Any]:
     return [row[str(number)] for number in range(len(row))]
 
 
-def _check(loaded: Any) -> bool:
+def _check(loaded: Any, tally: Tally) -> bool:
     """Nothing but arrays, plain values and what holds them; NODES of them at most. True where some are
-    floats beside the optimizer's.
+    floats beside the optimizer's, which are the weights.
     """
     trained, nodes = False, 0
     parts = loaded if isinstance(loaded, dict) else {"": loaded}
@@ -178,7 +185,11 @@ def _check(loaded: Any) -> bool:
         elif isinstance(value, list):
             todo += [(item, state) for item in value]
         elif isinstance(value, Leaf):
-            trained |= not state and value.kind.startswith(FLOATS) and value.count > 0
+            if not state and value.kind.startswith(FLOATS) and value.count > 0:
+                trained = True
+                tally.judge(value.count, value.odd, value.zero)
+                if value.count > 1:
+                    tally.count(value.zero, len(value.shape))
         elif not isinstance(value, str | bytes | int | float | complex | None):
             raise Failed("it holds what Flax does not write")
     return trained

@@ -29,6 +29,8 @@ SUFFIXES = {
 }
 # By these files a directory is known for one of Orbax's.
 ORBAX = frozenset({"manifest.ocdbt", "_metadata", "_checkpoint_metadata"})
+# By these a loader finds the newest step of a directory.
+POINTERS = frozenset({"latest", "latest_universal", "latest_checkpointed_iteration.txt"})
 NEEDS_HDF5 = frozenset({"hdf5", "keras"})
 NEEDS_TORCH = NEEDS_HDF5 | {
     *("torch", "safetensors", "dcp-shard", "hf-index", "pickle", "npy", "npz", "flax"),
@@ -41,6 +43,8 @@ WEIGHTS = NEEDS_HDF5 | {
 def kind_of(name: str, head: bytes) -> str:
     """The reader's name, or data: nothing here reads it."""
     low = name.lower()
+    if low in POINTERS:
+        return "pointer"
     if low == ".metadata":
         return "dcp-metadata"
     if low.endswith(".index.json"):

@@ -134,14 +134,18 @@ def _arrays(h5py: Any, root: Any, size: int, tally: Tally) -> set[str]:
             raise Failed("an array in it was never written")
         if _has_holes(array):
             raise Failed("an array in it was written only in part")
-        state = h5py.h5i.get_name(dataset).startswith(STATE)
+        state, zero, floats = h5py.h5i.get_name(dataset).startswith(STATE), True, False
+        tally.weights = not state
         if dataset.get_type().detect_class(h5py.h5t.STRING):
             held.add("texts")
         for piece in _pieces(array.shape, array.chunks, dataset.get_type().get_size()):
             for kind, data in _numbers(array[piece]):
-                tally.raw(kind, data)
+                zero = tally.raw(kind, data) and zero
+                floats = floats or kind.startswith(FLOATS)
                 weights = "weights" if kind.startswith(FLOATS) else "counts"
                 held.add("state" if state else weights)
+        if floats and count > 1 and not state:
+            tally.count(zero, len(array.shape))
     return held
 
 

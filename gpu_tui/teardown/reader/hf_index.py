@@ -10,7 +10,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.teardown.reader import safetensors_file
 from gpu_tui.teardown.reader.formats import ZIP
 from gpu_tui.teardown.reader.hulls import hulls
-from gpu_tui.teardown.reader.outcome import Failed, Seen
+from gpu_tui.teardown.reader.outcome import Failed, Incomplete, Seen
 from gpu_tui.teardown.reader.text_file import CAP, _Strict
 from gpu_tui.teardown.reader.torch_lib import load_weights, torch_module
 
@@ -55,7 +55,7 @@ def _held(path: str, shown: str, allow: frozenset[str]) -> dict[str, int]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        raise Failed(f"its shard {shown} is not here") from None
+        raise Incomplete(f"{shown} is not here") from None
     with os.fdopen(fd, "rb") as file:
         size = os.fstat(fd).st_size
         if path.endswith(".safetensors"):

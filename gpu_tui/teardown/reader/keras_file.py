@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from gpu_tui.core.plain import plain
 from gpu_tui.teardown.reader import archive, hdf5_file, text_file
-from gpu_tui.teardown.reader.outcome import Failed, Refused, Seen
+from gpu_tui.teardown.reader.outcome import Failed, Incomplete, Refused, Seen
 
 CONFIG, WEIGHTS, OTHER = "config.json", "model.weights.h5", "model.weights.npz"
 
@@ -33,7 +33,7 @@ def read_index(file: BinaryIO, name: str, directory: str) -> Seen:
         if "/" in shard or "\0" in shard or not shard.endswith(".h5"):
             raise Failed("it names a shard that is no file beside it")
         if not os.path.isfile(os.path.join(directory, shard)):
-            raise Failed(f"its shard {plain(shard, 60)} is not here")
+            raise Incomplete(f"{plain(shard, 60)} is not here")
     return Seen(f"{len(mapped)} weights in {len(shards)} shards, all here", seen.warnings)
 
 

@@ -29,6 +29,7 @@ EMPTY_MODEL = (
 )
 NO_DICT = f"it is a whole pickled object: save its state_dict() there, under one of {', '.join(WEIGHT_KEYS)}"
 NESTED = "torch.storage._load_from_bytes"  # how pickle.dump writes a tensor
+RANKS_MOST = 65_536  # parts of one set
 LEGACY_PICKLES = 4  # magic, protocol, system, the object
 
 
@@ -45,7 +46,9 @@ def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
     tally.add(model)
     if best and not (tally.bytes or tally.unread):
         raise Failed(EMPTY_MODEL)
+    tally.weights = not tally.values  # numbers beside a model say nothing of the model
     tally.add(others)
+    tally.weights = False
     only_numbers = bool(optimizers) and not (tally.values or tally.unread)
     tally.add(optimizers)
     companion = bool(COMPANION.fullmatch(name)) and isinstance(loaded, dict | Hull)
@@ -56,20 +59,62 @@ def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
     elif only_numbers and not is_state(name):
         seen.no_weights()
     seen.detail = note
+    if not isinstance(loaded, dict | Hull) or (not model and _is_state_alone(loaded)):
+        seen.blank = None  # a tensor by itself may be data, an average may begin with zeros
+    seen.ranks = ranks_of(loaded)
     return seen
 
 
+def ranks_of(loaded: object) -> dict[str, int]:
+    """How many parts the set of this file has, as DeepSpeed and Megatron note it in every part.
+
+    deepspeed/runtime/engine.py (_save_checkpoint), zero/stage_1_and_2.py and stage3.py (state_dict);
+    megatron/training/checkpointing.py keeps its arguments.
+    """
+    root = loaded if isinstance(loaded, dict) else {}
+    optimizer, config, args = (root.get(k) for k in ("optimizer_state_dict", "ds_config", "args"))
+    if isinstance(args, Hull):
+        args = next((part for part in args.parts if isinstance(part, dict)), None)
+    zero = config.get("zero_optimization") if isinstance(config, dict) else None
+    places = (
+        ("world", root, "world_size"),
+        ("data", root, "dp_world_size"),
+        ("model", root, "mp_world_size"),
+        ("parts", optimizer, "partition_count"),
+        ("stage", optimizer, "zero_stage"),
+        ("stage", zero, "stage"),
+        ("tensor", args, "tensor_model_parallel_size"),
+        ("pipeline", args, "pipeline_model_parallel_size"),
+        ("expert", args, "expert_model_parallel_size"),
+    )
+    found: dict[str, int] = {}
+    for name, place, key in places:
+        value = place.get(key) if isinstance(place, dict) else None
+        counts = value if isinstance(value, list) else [value]
+        good = [count for count in counts[:RANKS_MOST] if type(count) is int]
+        if good and 0 < max(good) <= RANKS_MOST:
+            found.setdefault(name, max(good))
+    return found
+
+
 def _parted(loaded: object, *, best: bool) -> tuple[list[object], list[object], list[object]]:
-    """What stands for the model in a best.pth, the optimizers, and between them everything else."""
+    """The model, everything else, and the optimizers. Without a key of WEIGHT_KEYS all is everything else."""
     if _is_optimizer(loaded):
         return [], [], [loaded]
     if not isinstance(loaded, dict):
         return [], [loaded], []
-    keys = {*WEIGHT_KEYS} if best else set()
+    keys = {*WEIGHT_KEYS} if best else {*WEIGHT_KEYS, "module"}  # DeepSpeed's
     model = [value for key, value in loaded.items() if key in keys]
     rest = [value for key, value in loaded.items() if key not in keys]
     optimizers = [value for value in rest if _are_optimizers(value)]
     return model, [value for value in rest if not _are_optimizers(value)], optimizers
+
+
+def _is_state_alone(loaded: object) -> bool:
+    """Whatever a dictionary holds that could hold a tensor goes on with a training, by its key."""
+    held = loaded.items() if isinstance(loaded, dict) else ()
+    keys = [str(key) for key, value in held if not isinstance(value, str | int | float | None)]
+    return bool(keys) and all(_STATE_KEY.match(key) for key in keys)
 
 
 def _are_optimizers(value: object) -> bool:
@@ -107,6 +152,9 @@ def _is_optimizer(loaded: object) -> bool:
 def _numbers(params: object) -> bool:
     """Which weights a group is about. A tensor there is one by itself, and has no truth to be asked for."""
     return isinstance(params, list) and bool(params)
+
+
+_STATE_KEY = re.compile(r"(?:ema|shadow|optim|opt_state|lr_sched|sched|scaler|rng)", re.IGNORECASE)
 
 
 def structure(file: BinaryIO, size: int) -> str:

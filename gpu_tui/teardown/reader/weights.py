@@ -31,9 +31,13 @@ class Tally:
     bytes: int = 0
     values: int = 0
     odd: int = 0
-    zero: bool = True
     unread: int = 0
-    _seen: set[int] = field(default_factory=set)
+    arrays: int = 0  # of more than one float
+    matrices: int = 0  # of these, with more than one dimension
+    zeros: tuple[int, int] = (0, 0)  # arrays that hold only zeros: with one dimension, with more
+    weights: bool = True  # what is added now is weights, not what goes on with a training
+    _of_weights: list[int] = field(default_factory=lambda: [0, 0, 0])  # values, odd, not zero
+    _seen: dict[int, bool] = field(default_factory=dict)
 
     def add(self, loaded: object) -> None:
         """Walk one loaded object. Failed where it holds too much, or tensors without data."""
@@ -50,6 +54,29 @@ class Tally:
                 self._tensor(item)
         self._seen.clear()  # addresses are reused once the object is gone
 
+    def judge(self, values: int, odd: int, zero: bool) -> None:
+        """So many floats are weights; `odd` of them are not finite, or all of them are zero."""
+        added = (values, odd, not zero)
+        self._of_weights = [sum(pair) for pair in zip(self._of_weights, added, strict=True)]
+
+    def count(self, zero: bool, dimensions: int) -> None:
+        """One array of floats, and whether it holds only zeros."""
+        if self.weights:
+            self.arrays += 1
+            self.matrices += dimensions > 1
+            vectors, matrices = self.zeros
+            self.zeros = (
+                (vectors, matrices + zero) if dimensions > 1 else (vectors + zero, matrices)
+            )
+
+    @property
+    def blank(self) -> str | None:
+        """`nan` where no weight is finite, `zero` where all are zero."""
+        values, odd, others = self._of_weights
+        if not values:
+            return None
+        return "nan" if odd == values else "zero" if not others else None
+
     def seen(self, *, may_be_empty: bool = False) -> Seen:
         """The judgement; Failed where there is nothing in it."""
         if not (self.tensors and self.bytes) and not may_be_empty:
@@ -57,14 +84,16 @@ class Tally:
         notes = []
         if self.odd:
             notes.append(f"{self.odd} of {self.values} values are NaN or infinite")
-        if self.values and self.zero:
+        if self.blank == "zero":
             notes.append("every weight in it is zero")
+        elif zeros := self.zeros[self.matrices > 0]:  # beside matrices, biases of zeros are usual
+            notes.append(f"{zeros} of {self.arrays} tensors hold only zeros")
         if self.unread:
             notes.append(f"{self.unread} tensors of a layout that was not read")
         if 0 < self.bytes < LITTLE:
             notes.append(f"only {self.bytes} bytes of weights")
         share = self.odd / self.values if self.values else None
-        return Seen("", notes, share, self.tensors, self.bytes)
+        return Seen("", notes, share, self.tensors, self.bytes, self.blank)
 
     def _tensor(self, tensor: Any) -> None:
         self.tensors += 1
@@ -74,18 +103,28 @@ class Tally:
             self.unread += 1  # no operation is ever run on such a tensor
             return
         dtype = self.torch.uint8 if tensor.is_quantized else tensor.dtype
-        self._storage(tensor.untyped_storage(), dtype)
+        storage = tensor.untyped_storage()
+        zero = self._storage(storage, dtype)
+        # Of a view only its whole storage was looked at: that it is zero is known where all of that is.
+        if tensor.numel() > 1 and (dtype.is_floating_point or dtype.is_complex):
+            self.count(zero, tensor.dim())
 
     def _array(self, array: Array) -> None:
         raw = array.raw
         if raw is None:
             return
         code, data = raw
-        self.raw(NUMPY_TYPES.get(code, "uint8"), data)
+        kind = NUMPY_TYPES.get(code, "uint8")
+        zero = self.raw(kind, data)
+        if kind.startswith(FLOATS):
+            self.count(zero, 1)
 
-    def raw(self, kind: str, data: Raw) -> None:
-        """One array: its little-endian bytes, and their kind as torch calls it."""
+    def raw(self, kind: str, data: Raw) -> bool:
+        """One array, or a piece of one: its little-endian bytes, and their kind as torch calls it. Returns whether it
+        holds only zeros.
+        """
         self.tensors += 1
+        zero = True
         dtype = getattr(self.torch, kind, None) if kind.startswith(FLOATS) else self.torch.uint8
         if dtype is None:
             self.unread += 1
@@ -94,23 +133,32 @@ class Tally:
             raise Failed("an array in it is not as long as it says")
         for start in range(0, len(data), CHUNK):
             flat = self.torch.frombuffer(bytearray(data[start : start + CHUNK]), dtype=dtype)
-            self._storage(flat.untyped_storage(), dtype)
+            zero = self._storage(flat.untyped_storage(), dtype) and zero
             self._seen.clear()  # the copy goes, its address comes back
+        return zero
 
-    def _storage(self, storage: Any, dtype: Any) -> None:
-        if storage.data_ptr() in self._seen:
-            return
-        self._seen.add(storage.data_ptr())
+    def _storage(self, storage: Any, dtype: Any) -> bool:
+        """Whether it holds only zeros; of what is no float that is not looked at."""
+        at = storage.data_ptr()
+        if at in self._seen:
+            return self._seen[at]
         self.bytes += storage.nbytes()
         floating = dtype.is_floating_point or dtype.is_complex
         if not floating or storage.nbytes() % dtype.itemsize:
             dtype, floating = self.torch.uint8, False
         flat = self.torch.empty(0, dtype=dtype).set_(storage)
+        zero, odd = bool(floating), self.odd
         for start in range(0, flat.numel(), CHUNK):
-            self._part(flat[start : start + CHUNK], floating)
-        self.values += flat.numel() if floating else 0
+            zero = self._part(flat[start : start + CHUNK], floating) and zero
+        if floating:
+            self.values += flat.numel()
+            if self.weights:
+                self.judge(flat.numel(), self.odd - odd, zero)
+        self._seen[at] = zero
+        return zero
 
-    def _part(self, part: Any, floating: bool) -> None:
+    def _part(self, part: Any, floating: bool) -> bool:
+        """Whether it holds only zeros."""
         torch = self.torch
         if part.is_complex():
             part = torch.view_as_real(part)
@@ -118,13 +166,12 @@ class Tally:
             part = part.to(torch.float32)  # 8-bit floats have no minimum of their own
         low, high = torch.aminmax(part)
         if not floating:
-            return
+            return False
         # The pair carries NaN and infinities through; isfinite over everything costs 14 times as much.
         if not (torch.isfinite(low) and torch.isfinite(high)):
             odd = ~torch.isfinite(part)
             self.odd += int((odd.any(dim=-1) if part.dim() > 1 else odd).sum())
-        if bool(low != 0) or bool(high != 0):
-            self.zero = False
+        return bool((low == 0) & (high == 0))
 
     def _leaves(self, loaded: object) -> Iterator[Any]:
         """Every tensor, array and storage, without recursion and each container once."""

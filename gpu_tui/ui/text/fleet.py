@@ -12,6 +12,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.cell_table import Order
 from gpu_tui.core.clocks import earliest
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.idle import NO_CARD
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.sample import STALE_AFTER_PERIODS
 from gpu_tui.core.speech import say
@@ -68,9 +69,11 @@ def _gpu(view: InstanceView, width: int) -> Text:
     track = view.track(metrics.GPUS)
     table = track.value
     if table and table.error:
-        if table.error.kind in ("no-device", "no-nvidia-smi"):
+        if table.error.kind in NO_CARD and not table.unread:
             return line((say("no GPU") if width > 5 else ABSENT, "absent"))
         word = table.error.kind if table.error.kind in ("hung", "lost") else "err"
+        if table.error.kind in (*NO_CARD, "other-maker"):
+            word = "?"  # a card is there, and nothing reads it
         text = line((say(word), "level-act"))
         return believed(text, view.freshness(metrics.GPUS))
     return gauge(utilization(table), Level.OK, view.freshness(metrics.GPUS), max(0, width - 5))

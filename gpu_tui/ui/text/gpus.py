@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from gpu_tui.core import metrics
+from gpu_tui.core.idle import NO_CARD
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.readings import Gpu, GpuTable
 from gpu_tui.core.sample import Freshness
@@ -32,6 +33,7 @@ GPU_ERRORS = {
     "lost": "a GPU fell off the bus",
     "hung": "nvidia-smi does not return",
     "no-nvidia-smi": "no nvidia-smi on this box",
+    "other-maker": "another maker's card, not read",
     "unknown-error": "nvidia-smi failed",
 }
 
@@ -48,22 +50,24 @@ def _utilization(view: InstanceView, width: int) -> Text:
 
 
 def gpus(view: InstanceView, width: int) -> list[Text]:
-    """Every card, or why there is none to show."""
+    """Every card; before them why one cannot be read, and after them what nvidia-smi warns of."""
     track = view.track(metrics.GPUS)
     fresh = view.freshness(metrics.GPUS)
     table = track.value
     if table is None:
         return [line(label("gpu"), believed(None, fresh), age_note(view, metrics.GPUS))]
+    rows = []
     if table.error:
-        style = "absent" if table.error.kind in ("no-device", "no-nvidia-smi") else "level-act"
+        none = table.error.kind in NO_CARD and not table.unread
+        style = "absent" if none else "level-act"
         what = GPU_ERRORS.get(table.error.kind, table.error.kind)
         rows = [line(label("gpu"), (say(what), style), age_note(view, metrics.GPUS))]
         if table.error.text and what not in table.error.text:
             rows += wrap(table.error.text, width, "muted", indent=LABEL, most=3)
-        return rows
-    rows = []
     for gpu in table.gpus:
         rows += _gpu(view, gpu, table, fresh, width)
+    for note in table.notes:
+        rows += wrap(note, width, "level-watch", indent=LABEL, most=2)
     return rows or [line(label("gpu"), (say("no GPU here"), "absent"))]
 
 

@@ -1,0 +1,108 @@
+"""Parses the device files of compute cards, NVIDIA's and other makers', into what nothing here can read.
+
+nvidia-smi reports NVIDIA's cards alone. A card of another maker works unseen, so its device file is what shows it.
+A program in PATH shows nothing: images carry rocm-smi without a card.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# The sh function whose output `parse_devices` reads; it needs $dev and $sys. The first word of a line is a file below
+# /dev; the rest, for a render node, is what sysfs holds of it. `on_box.cards` prints the same.
+LIST_DEVICES = r"""
+list_devices() {
+    for at in "$dev"/nvidia[0-9]* "$dev"/dxg "$dev"/kfd "$dev"/davinci* "$dev"/dri/renderD*; do
+        [ -e "$at" ] || continue
+        name=${at#"$dev"/} place=$sys/class/drm/${at##*/}
+        printf '%s\n' "$name"
+        case $name in dri/*) ;; *) continue ;; esac
+        line=$(readlink "$place/device/driver") && printf '%s driver %s\n' "$name" "$line"
+        line=$(readlink "$place/device") && printf '%s device %s\n' "$name" "$line"
+        [ ! -r "$place/device/uevent" ] || while IFS= read -r line; do
+            printf '%s uevent %s\n' "$name" "$line"
+        done <"$place/device/uevent"
+    done
+} 2>/dev/null
+"""
+
+LINES_MOST = 4096
+SHOWN = 3
+UNKNOWN = "unknown make"
+# The kernel's drivers of render nodes on which somebody computes. virtio, ast, vgem and the like are none.
+MAKERS = {"amdgpu": "AMD", "i915": "Intel", "xe": "Intel"}
+# An integrated GPU of Intel is PCI device 2 of the first bus, under i915 and xe alike: igt-gpu-tools
+# (lib/igt_device_scan.c) and nvtop (extract_gpuinfo_intel.c) tell it from a card in the same way.
+_INTEGRATED = re.compile(r"0000:00:02\.[0-7]")
+# A guest may have a card passed through to that slot: DG1, DG2, Ponte Vecchio and Battlemage by their PCI ids
+# (include/drm/intel/pciids.h).
+_CARDS = re.compile(r"8086:(?:490|56|0B|E2)[0-9A-F]+", re.IGNORECASE)
+_NVIDIA = re.compile(r"nvidia[0-9]{1,4}|dxg", re.ASCII)
+_RENDER = re.compile(r"dri/renderD[0-9]{1,4}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Compute devices by their files below /dev. `others`: (maker, files); `unnamed`: render nodes whose driver
+    cannot be read, because the container has no sysfs.
+    """
+
+    nvidia: tuple[str, ...] = ()
+    others: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    unnamed: tuple[str, ...] = ()
+
+    def unread(self, *, cards_read: bool) -> tuple[tuple[str, str], ...]:
+        """(name, why) of each maker whose cards nothing reads. `cards_read`: nvidia-smi listed cards, whose
+        own render nodes the unnamed ones may be.
+        """
+        found = list(self.others)
+        if self.unnamed and not cards_read:
+            found.append((UNKNOWN, self.unnamed))
+        return tuple((f"{maker.split()[0]}-cards", _why(maker, files)) for maker, files in found)
+
+
+def parse_devices(listing: bytes) -> Devices:
+    """The devices that `list_devices` printed. Never raises."""
+    nodes: dict[str, dict[str, list[str]]] = {}
+    for line in listing.decode("ascii", "replace").split("\n")[:LINES_MOST]:
+        name, _, rest = line.partition(" ")
+        key, _, value = rest.partition(" ")
+        nodes.setdefault(name, {}).setdefault(key, []).append(value)
+    makers: dict[str, list[str]] = {}
+    unnamed = []
+    for name, said in sorted(nodes.items()):
+        maker = None
+        if name == "kfd":
+            maker = "AMD"
+        elif re.fullmatch(r"davinci\w{0,40}", name, re.ASCII):
+            maker = "Ascend"
+        elif _RENDER.fullmatch(name):
+            maker = _maker(said)
+            if not said.keys() & {"driver", "device", "uevent"}:
+                unnamed.append(name)
+        if maker is not None:
+            makers.setdefault(maker, []).append(name)
+    return Devices(
+        tuple(name for name in sorted(nodes) if _NVIDIA.fullmatch(name)),
+        tuple((maker, tuple(files)) for maker, files in sorted(makers.items())),
+        tuple(unnamed),
+    )
+
+
+def _maker(said: dict[str, list[str]]) -> str | None:
+    """Whose card a render node is; None where nobody computes on it."""
+    event = dict(line.partition("=")[::2] for line in said.get("uevent", ()))
+    links = said.get("driver") or [event.get("DRIVER", "")]
+    maker = MAKERS.get(links[0].rpartition("/")[2])
+    if maker != "Intel":
+        return maker
+    slot = event.get("PCI_SLOT_NAME") or (said.get("device") or [""])[0].rpartition("/")[2]
+    integrated = _INTEGRATED.fullmatch(slot) and not _CARDS.fullmatch(event.get("PCI_ID", ""))
+    return None if integrated else maker
+
+
+def _why(maker: str, files: tuple[str, ...]) -> str:
+    shown = ", ".join(f"/dev/{name}" for name in files[:SHOWN])
+    more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+    return f"gpu-tui does not read cards of {maker}: {shown}{more}"
