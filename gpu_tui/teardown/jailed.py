@@ -89,11 +89,12 @@ class Reader:
             if child.returncode is None:
                 with suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)
-        code = await child.wait()
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE):
-                await child.stdout.read()  # to its end, or the pipe stays open
-        return code
+                # To its end: while output is left in the pipe, the pipe stays open and the child is waited for.
+                await child.stdout.read()
+                await child.wait()
+        return child.returncode
 
     async def close(self) -> None:
         """Nothing more will be asked."""
