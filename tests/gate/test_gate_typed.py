@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from gate_faults import WAYS, confirm
 from gate_oracle import wrongs
-from gate_world import ADDRESS, PARK, TERMINATE, VOLUME, World
+from gate_world import ADDRESS, MACHINE, PARK, TERMINATE, VOLUME, World
 
 from gpu_tui.core import gate as rules
 from gpu_tui.core.evidence import (
@@ -20,7 +20,7 @@ from gpu_tui.core.evidence import (
     ReadBack,
     Relocked,
 )
-from gpu_tui.core.gate import State
+from gpu_tui.core.gate import Gate, GateShut, State
 from gpu_tui.core.profile import Verb
 
 
@@ -319,3 +319,56 @@ def test_a_second_climb_remembers_nothing_of_the_first(way: str) -> None:
         frozenset(),
         None,
     )
+
+
+def test_a_gate_that_is_shut_offers_nothing_to_type() -> None:
+    world = _refused()
+    world.step()
+    world.beat(3.0)
+    assert world.gate.override_phrase == PHRASE
+    assert world.gate.abandon_phrase is not None
+    assert world.apply(Relocked("the connection was lost")) is State.CLOSED
+    assert (world.gate.override_phrase, world.gate.abandon_phrase) == (None, None)
+
+
+def test_a_blocked_gate_that_waits_for_words_is_not_ready_for_the_confirmation() -> None:
+    world = _refused()
+    world.step()
+    world.beat(3.0)
+    assert (world.gate.state, world.gate.unseen) == (State.BLOCKED, ())
+    assert not world.gate.ready(world.boot)
+
+
+def test_a_call_has_left_from_the_intent_on() -> None:
+    """Until then the gate can be shut; from then on nothing takes it back."""
+    world, seen = World(), {}
+    for _ in range(9):
+        seen[world.gate.state] = world.gate.called
+        world.step()
+    world.beat(3.0)
+    world.type()
+    seen[world.gate.state] = world.gate.called
+    assert world.press() is not None
+    seen[world.gate.state] = world.gate.called
+    world.apply(ReadBack("gone"))
+    seen[world.gate.state] = world.gate.called
+    over = (State.CALLED, State.DONE)
+    assert {state for state, called in seen.items() if called} == set(over)
+    assert len(seen) == 10
+    pull = Gate("box")
+    pull.state = State.DONE
+    assert not pull.called  # a pull that is over sent nothing
+
+
+def test_a_permit_is_over_at_the_very_time_at_which_it_ends() -> None:
+    world = World()
+    world.arm()
+    world.type()
+    world.apply(world.look())
+    permit = world.gate.permit
+    assert permit is not None
+    permit.hold_to(permit.expires_at - 0.001)
+    with pytest.raises(GateShut):
+        permit.hold_to(permit.expires_at)
+    with pytest.raises(GateShut):
+        permit.redeem(MACHINE.provider_id, permit.expires_at)

@@ -11,7 +11,7 @@ import pytest
 from gate_world import World
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.evidence import Inventory, Recheck, Typed
+from gpu_tui.core.evidence import IntentWritten, Inventory, ReadBack, Recheck, Tick, Typed
 from gpu_tui.core.gate import State
 from gpu_tui.teardown.judging import Judging
 from gpu_tui.teardown.words import Kept, paint
@@ -157,3 +157,51 @@ async def test_nobody_s_dead_disk_keeps_a_gate_from_being_shut(slow: Slow) -> No
     finally:
         dead.set()
         await asyncio.gather(*stuck)
+
+
+async def test_nothing_else_is_judged_while_it_judges(slow: Slow) -> None:
+    """Two threads in one gate would each see a half of what the other did."""
+    task = await slow.start()
+    with pytest.raises(AssertionError):
+        slow.judging.apply(Tick())
+    with pytest.raises(AssertionError):
+        await slow.judging.take(slow.look)
+    slow.may.set()
+    await task
+    assert slow.gate.state is State.PERMITTED
+
+
+async def test_what_it_was_shut_for_first_is_what_it_says(slow: Slow) -> None:
+    task = await slow.start()
+    shut = asyncio.create_task(slow.judging.shut("read-only was set"))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.sleep(0)
+    slow.may.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await shut
+    assert slow.gate.because == "read-only was set"
+
+
+async def test_who_waits_for_it_to_be_shut_and_is_cancelled_leaves_it_judging(slow: Slow) -> None:
+    task = await slow.start()
+    shut = asyncio.create_task(slow.judging.shut("read-only was set"))
+    await asyncio.sleep(0)
+    shut.cancel()
+    await asyncio.sleep(0)
+    slow.may.set()
+    await task
+    assert slow.gate.because == "read-only was set"
+
+
+async def test_a_call_that_left_is_not_shut(slow: Slow) -> None:
+    slow.may.set()
+    await slow.judging.take(slow.look)
+    assert slow.gate.permit is not None
+    slow.judging.apply(IntentWritten(slow.gate.permit.evidence))
+    assert slow.gate.state is State.CALLED
+    assert not await slow.judging.shut("read-only was set")
+    slow.judging.apply(ReadBack("gone"))
+    assert not await slow.judging.shut("read-only was set")
+    assert (slow.gate.state, slow.gate.because) == (State.DONE, None)

@@ -13,6 +13,7 @@ from platforms import SEATS, Desk
 from gpu_tui.core.fleet import Money
 from gpu_tui.providers.base import AnswerKind
 from gpu_tui.providers.paperspace import Paperspace
+from gpu_tui.providers.platform import OFF_LIMIT
 
 
 @pytest.fixture
@@ -133,3 +134,22 @@ async def test_a_sleep_while_it_went_off_calls_the_destroy_off(
     assert "slept" in answer.text
     assert desk.calls == [f"PATCH /v1/machines/{ID}/stop"]
     assert ID in server.rows
+
+
+@pytest.mark.parametrize(
+    ("slept", "sent"), [(-1.0, True), (0.0, False), (1.0, False), (900.0, False)]
+)
+async def test_a_destroy_leaves_at_most_six_minutes_after_it_was_permitted(
+    server: PaperspaceServer, desk: Desk, slept: float, sent: bool
+) -> None:
+    """Going off may take three minutes; twice that after the permit, what was seen proves nothing any more."""
+    server.polls = 0
+
+    async def sleeps(seconds: float) -> None:
+        desk.clock.advance(2 * OFF_LIMIT + slept)
+
+    platform = Paperspace(replace(desk.means, sleep=sleeps), desk.access())
+    answer = await platform.call(desk.permit(), ID)
+    assert (ID not in server.rows) is sent
+    assert answer.kind is (AnswerKind.ACCEPTED if sent else AnswerKind.REFUSED)
+    assert ("slept" in answer.text) is not sent

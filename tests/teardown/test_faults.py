@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from quick import Points, Quick
+from quick import TERMINATE, Points, Quick
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.evidence import Tick
 from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.gate import GateShut
 from gpu_tui.providers.base import Answer, AnswerKind
 from gpu_tui.teardown.journal import Journal, open_ends
 from gpu_tui.transport.base import LinkLost
@@ -121,6 +123,61 @@ async def test_a_look_that_fails_after_the_call_is_made_again(kind: str, tmp_pat
     assert quick.provider.done == 1
     looks = [r.detail for r in quick.journal.read().records if r.event == "read-back"]
     assert [look["state"] for look in looks] == ["unknown", "gone"]
+
+
+@pytest.mark.parametrize("effect", ["destroy", "stop"])
+async def test_a_job_that_ended_proves_no_other_verb_done(effect: str, tmp_path: Path) -> None:
+    """`ended` is the word for a job or a machine that is over; neither is it gone, nor is it switched off."""
+
+    def act(count: int, name: str) -> object:
+        over = name == "provider read" and quick.provider.done
+        return ProviderState("ended") if over else None
+
+    quick = Quick(tmp_path, Points(act))
+    verb = replace(TERMINATE, effect=effect)
+    views = await quick.to_the_end(quick.climb(verb))
+    assert quick.provider.done == 1
+    assert views[-1].outcome == "still-there"
+    assert not any("proven" in line for line in views[-1].outcome_lines)
+    looks = [r.detail["state"] for r in quick.journal.read().records if r.event == "read-back"]
+    assert len(looks) > 1  # it is looked at until the time to give up
+    assert quick.journal.read().records[-1].event == "still-there"
+
+
+def _answers(quick: Quick) -> list[object]:
+    return [r.detail["kind"] for r in quick.journal.read().records if r.event == "answer"]
+
+
+async def test_a_permit_that_a_provider_does_not_take_was_not_sent(tmp_path: Path) -> None:
+    """The machine slept between the intent and the call: nothing left, and nobody looks for five minutes."""
+
+    def act(count: int, name: str) -> object:
+        if name == "provider stop":
+            raise GateShut("this permit has expired")
+        return None
+
+    quick = Quick(tmp_path, Points(act))
+    views = await quick.to_the_end(quick.climb())
+    assert (quick.provider.done, views[-1].outcome) == (0, "still-there")
+    assert _answers(quick) == ["refused"]
+    assert [r.event for r in quick.journal.read().records].count("read-back") == 1
+
+
+async def test_a_refusal_proves_nothing_while_the_provider_does_not_say(tmp_path: Path) -> None:
+    """Another gateway may have refused what the first one carried out."""
+
+    def act(count: int, name: str) -> object:
+        if name == "provider stopped":
+            return Answer(AnswerKind.REFUSED, "locked", 409)
+        over = name == "provider read" and quick.provider.done
+        return ProviderState(error="no answer") if over else None
+
+    quick = Quick(tmp_path, Points(act))
+    views = await quick.to_the_end(quick.climb())
+    assert (quick.provider.done, views[-1].outcome) == (1, "unknown")
+    assert _answers(quick) == ["refused"]
+    assert [r.event for r in quick.journal.read().records].count("read-back") > 1
+    assert open_ends(quick.journal.read().records)
 
 
 async def test_two_ladders_on_one_state_directory(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +88,61 @@ def test_without_it_the_work_is_only_done_again(tmp_path: Path, trouble: str) ->
     assert file.begin(BOX) == {}
     file.add(ENTRY, "1 7 2 3")
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_each_instance_has_a_file_of_its_own_whatever_its_name(tmp_path: Path) -> None:
+    names = ["pod", "pod-2", "", "../pod", "a/b", "\udcff", "x" * 500]
+    files = {hash_file_of(tmp_path / "hashes", name).path for name in names}
+    assert len(files) == len(names)
+    for path in files:
+        assert path.parent == tmp_path / "hashes"
+        assert re.fullmatch(r"[0-9a-f]{16}\.jsonl", path.name)
+    assert kept(tmp_path).path == kept(tmp_path).path
+
+
+def test_only_the_end_of_a_file_is_written_and_only_by_its_owner(tmp_path: Path) -> None:
+    file, other = kept(tmp_path), kept(tmp_path)
+    file.begin(BOX)
+    other.begin(BOX)
+    for number in range(3):  # two programs at once lose nothing of each other
+        file.add(replace(ENTRY, path=f"a{number}"), "s")
+        other.add(replace(ENTRY, path=f"b{number}"), "s")
+    assert len(kept(tmp_path).begin(BOX)) == 6
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+
+
+def test_a_line_that_is_too_long_is_left_out(tmp_path: Path) -> None:
+    file = kept(tmp_path)
+    file.begin(BOX)
+    file.add(replace(ENTRY, path="x" * hash_file.LINE), "s")
+    assert file.path.stat().st_size == 0
+    file.add(ENTRY, "s")
+    assert list(kept(tmp_path).begin(BOX)) == [ENTRY.path]
+
+
+def test_begun_again_or_closed_it_holds_one_file_or_none(tmp_path: Path) -> None:
+    file = kept(tmp_path)
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(3):
+        file.begin(BOX)
+    assert len(os.listdir("/dev/fd")) == before + 1
+    file.close()
+    file.close()
+    assert len(os.listdir("/dev/fd")) == before
+    file.add(ENTRY, "s")
+    assert file.path.stat().st_size == 0
+
+
+def test_a_descriptor_that_is_gone_is_let_go(tmp_path: Path) -> None:
+    file = kept(tmp_path)
+    file.begin(BOX)
+    os.close(file._fd)
+    file.add(ENTRY, "s")  # a disk that fails costs the memory, and nothing else
+    assert file._fd == -1
+    file.begin(BOX)
+    os.close(file._fd)
+    file.close()
+    assert file._fd == -1
 
 
 async def test_the_next_gpu_tui_hashes_only_what_changed(

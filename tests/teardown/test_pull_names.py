@@ -12,8 +12,9 @@ from rented import Scene
 
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.teardown import hashing
+from gpu_tui.teardown import listing as listing_module
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
-from gpu_tui.teardown.listing import list_remote
+from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import hash_file, local_tree
 from gpu_tui.teardown.manifest_file import (
     OWN_NAME,
@@ -22,6 +23,7 @@ from gpu_tui.teardown.manifest_file import (
     parse_manifest,
 )
 from gpu_tui.teardown.pull import pull_files
+from gpu_tui.transport.base import RemoteFileError
 
 GOOD = [
     *("-rf", "--help", "-", "a b", " lead", "trail ", "a'b", 'a"b', "$(id)", "`id`", "${HOME}"),
@@ -92,6 +94,64 @@ async def test_every_name_comes_home_or_is_refused_by_name(scene: Scene) -> None
     assert pulled.failed == ()
     assert local_tree(scene.local).manifest == manifest
     assert local_tree(scene.local).odd == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("BASE.pth", "Base.pth"),
+        ("BASE.pth", "base.pth"),
+        ("Wide/LAST.pth", "wide/last.pth"),
+        ("Wide/x/LAST.pth", "wide/X/last.pth"),
+        ("E\u0301.pth", "\u00c9.pth"),
+        ("E\u0301.pth", "\u00e9.pth"),
+        ("STRASSE.pth", "Stra\u00dfe.pth"),
+        ("\u039f\u0394\u039f\u03a3.pth", "\u03bf\u03b4\u03bf\u03c2.pth"),  # a final sigma
+    ],
+)
+async def test_of_two_names_that_one_disk_takes_for_the_same_one_is_refused(
+    scene: Scene, first: str, second: str
+) -> None:
+    """APFS and NTFS are blind to case: pulled there, the one file would take the other's place."""
+    assert scene.connection
+    for name in (first, second):
+        scene.box.write(name, name.encode())
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    ((path, why),) = listing.refused
+    assert path in (first, second)
+    assert "differs only in case" in why
+    assert {first, second} - {name for name, _ in listing.files} == {path}
+
+
+@pytest.mark.parametrize("name", ["Base-2.pth", "base/BEST", "BEST.pth", "wide/best.pth2"])
+async def test_a_name_that_differs_otherwise_comes_home(scene: Scene, name: str) -> None:
+    assert scene.connection
+    scene.box.write(name, b"x")
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    assert listing.refused == ()
+    assert name in {path for path, _ in listing.files}
+
+
+def test_what_would_be_lost_is_what_is_pulled_and_what_is_refused() -> None:
+    found = Listing("/r", (("a", 3), ("b", 4)), (("odd", "a pipe"), ("far", "a link")))
+    assert found.paths == ("a", "b", "odd", "far")
+    assert found.sizes == (3, 4, None, None)
+    assert found.bytes == 7
+    assert (Listing("/r", ()).paths, Listing("/r", ()).bytes) == ((), 0)
+
+
+@pytest.mark.parametrize(("most", "enough"), [(6, False), (7, False), (8, True)])
+async def test_a_tree_of_too_many_names_is_not_listed_in_part(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, most: int, enough: bool
+) -> None:
+    """Five files and two directories: at the limit there may be more."""
+    assert scene.connection
+    monkeypatch.setattr(listing_module, "MAX_ENTRIES", most)
+    if enough:
+        assert len((await list_remote(scene.connection, str(scene.box.results))).files) == 5
+        return
+    with pytest.raises(RemoteFileError, match=f"more than {most} "):
+        await list_remote(scene.connection, str(scene.box.results))
 
 
 async def test_a_device_is_refused_by_name(scene: Scene) -> None:

@@ -47,6 +47,24 @@ def test_a_name_that_cannot_be_here(path: str) -> None:
     assert path_problem(path)
 
 
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("a/\udce9.pth", "not UTF-8"),
+        ("a/../x", "leaves its directory"),
+        ("a\nb", "control characters"),
+        ("a\\b", "control characters"),
+        (".gpu-tui/x", "reserved"),
+        ("a/.gpu-tui/b", "reserved"),
+        ("a/.GPU-Tui/b", "reserved"),
+        ("é" * 121, "too long"),
+        ("/".join(["d" * 100] * 11), "too long"),
+    ],
+)
+def test_it_is_said_why_a_name_cannot_be_here(path: str, why: str) -> None:
+    assert why in (path_problem(path) or "")
+
+
 @pytest.mark.parametrize("path", GOOD)
 def test_a_name_that_can(path: str) -> None:
     assert path_problem(path) is None

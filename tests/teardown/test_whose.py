@@ -72,17 +72,40 @@ def test_what_nothing_shows_is_shut_where_an_id_is_ended() -> None:
 async def test_a_pod_that_nothing_shows_is_never_called(scene: Scene) -> None:
     (scene.box.proc / "1/environ").write_bytes(b"A=1\0")
     climb = scene.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state == "closed")
+    view, views = await until(climb, lambda view: view.state in ("closed", "ready"))
     await views.aclose()
     assert "nothing shows that this box is" in (view.closed_because or "")
     assert scene.server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("state", "by_id", "same"),
+    [
+        ("running", True, True),
+        ("unknown", True, True),
+        ("stopped", True, False),
+        ("ended", True, False),
+        (
+            "stopped",
+            False,
+            True,
+        ),  # nothing is called by its id: the box that answers is the one meant
+    ],
+)
+async def test_what_is_off_at_the_provider_does_not_answer(
+    scene: Scene, state: str, by_id: bool, same: bool
+) -> None:
+    assert scene.connection is not None
+    why = await elsewhere(scene.connection, scene.instance, ProviderState(state), by_id=by_id)
+    assert (why is None) is same
+    assert same or f"is {state}, and this box answers" in (why or "")
 
 
 async def test_a_box_that_answers_is_not_the_one_that_is_stopped(scene: Scene) -> None:
     assert scene.server.pod is not None
     scene.server.pod["status"] = "EXITED"
     climb = scene.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state == "closed")
+    view, views = await until(climb, lambda view: view.state in ("closed", "ready"))
     await views.aclose()
     assert "is stopped, and this box answers" in (view.closed_because or "")
     assert scene.server.calls == []
@@ -99,7 +122,7 @@ async def test_results_of_another_entry_for_the_same_box_do_not_go_with_it(
         other = replace(scene.instance, name="second-queue", provider=ProviderAccess())
     scene.others = [other, replace(other, name="a-third", ssh=ssh, provider=ProviderAccess("x"))]
     climb = scene.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state == "closed")
+    view, views = await until(climb, lambda view: view.state in ("closed", "ready"))
     await views.aclose()
     assert "it is also second-queue in the fleet file" in (view.closed_because or "")
     assert scene.server.calls == []
@@ -130,6 +153,19 @@ async def test_the_box_is_asked_for_its_own_id_and_addresses(scene: Scene) -> No
     assert (await claims(scene.connection, scene.instance)).ids == frozenset()
 
 
+@pytest.mark.parametrize("inner", ["127.0.0.1", "127.0.1.1", "::1"])
+async def test_an_address_that_every_machine_has_shows_nothing(scene: Scene, inner: str) -> None:
+    """Debian gives a host's own name 127.0.1.1, and a provider may repeat it as the inner address."""
+    assert scene.connection is not None
+    (scene.box.proc / "1/environ").unlink()
+    scene.box.sshd.program("hostname", "#!/bin/sh\necho 127.0.0.1 127.0.1.1 10.0.2.100 ::1\n")
+    said = await claims(scene.connection, scene.instance)
+    assert said.addresses == {ip_address("10.0.2.100")}
+    # Behind a jump, so that the end of our own socket shows nothing either.
+    assert judge("p-1", said, None, frozenset(), (inner,), False) is not None
+    assert judge("p-1", said, None, frozenset(), ("10.0.2.100",), False) is None
+
+
 async def test_an_alias_is_known_by_the_end_of_its_socket(scene: Scene) -> None:
     """The fleet file may name anything: what counts is where the connection really ended."""
     assert scene.connection is not None
@@ -150,7 +186,7 @@ async def test_an_alias_is_known_by_the_end_of_its_socket(scene: Scene) -> None:
 async def test_a_pod_that_is_another_one_never_opens(scene: Scene) -> None:
     (scene.box.proc / "1/environ").write_bytes(b"RUNPOD_POD_ID=another1\0")
     climb = scene.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state == "closed")
+    view, views = await until(climb, lambda view: view.state in ("closed", "ready"))
     await views.aclose()
     assert "the box says that it is another1" in (view.closed_because or "")
     assert scene.server.calls == []
