@@ -256,7 +256,7 @@ PART = _rows(
     ("Shelf.open", "path.is_symlink() or not path.is_dir()", "not path.is_dir()", f"{T}part.py::test_what_is_in_its_place_is_not_used"),
     ("Shelf.open", "path.is_symlink() or not path.is_dir()", "path.is_symlink()", f"{T}part.py::test_what_is_in_its_place_is_not_used"),
     ("Shelf.open", "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB", f"{T}part.py::test_one_process_at_a_time_holds_it"),
-    ("Shelf.open", "0o700", "0o755", f"{T}part.py::test_its_directories_are_for_their_owner_alone"),
+    ("Shelf.open", "make_private(path)", "path.mkdir(mode=0o755)", f"{T}part.py::test_its_directories_are_for_their_owner_alone"),
     ("Shelf.close", "os.close(self._lock)", "None", f"{T}part.py::test_one_process_at_a_time_holds_it"),
     ("Shelf.close", "self._lock = -1", "pass", f"{T}part.py::test_one_process_at_a_time_holds_it"),
     ("Shelf.close", "self._lock >= 0", "True", f"{T}part.py::test_one_process_at_a_time_holds_it"),
