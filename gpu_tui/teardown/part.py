@@ -95,7 +95,10 @@ class Shelf:
 
     def problem(self, missing: Sequence[FileEntry]) -> str | None:
         """Why they cannot be kept here: no room for their bytes, or for their inodes where it counts them."""
-        have = {entry.name: entry.stat().st_size for entry in os.scandir(self.parts)}
+        have = {
+            entry.name: entry.stat(follow_symlinks=False).st_size
+            for entry in os.scandir(self.parts)
+        }
         need = sum(
             file.bytes - min(have.get(self.part_of(file).name, 0), file.bytes) for file in missing
         )
