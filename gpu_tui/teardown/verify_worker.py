@@ -46,6 +46,7 @@ from gpu_tui.teardown.reader.outcome import (
 from gpu_tui.teardown.reader.torch_lib import torch_module
 
 ANSWER_CAP = 16_384
+NO_READER = "by its hash alone: no reader here knows this format"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ def main() -> int:
         if kind in formats.NEEDS_HDF5:
             with suppress(Skipped):
                 h5py_module()
-        found = _in_a_fork(request, kind)
+        # Nothing is read of a file that no reader knows, and a process of its own takes ten milliseconds.
+        found = answer(request, kind) if kind == "data" else _in_a_fork(request, kind)
         out.write(json.dumps({**found, "how": _how(cut), "network": not cut}) + "\n")
         out.flush()
     return 0
@@ -120,6 +122,8 @@ def answer(request: Request, kind: str) -> dict[str, Any]:
 
 def _read(request: Request, kind: str) -> Seen:
     with _open(request.path) as file:
+        if kind == "data":
+            raise Skipped(NO_READER)
         size = os.fstat(file.fileno()).st_size
         jail.limit_memory(request.memory)
         name, directory = request.name, os.path.dirname(request.path)
@@ -164,7 +168,7 @@ def _read(request: Request, kind: str) -> Seen:
                     "by its hash alone: no reader here knows Orbax. Save a .msgpack, .npz or"
                     " .safetensors beside it"
                 )
-    raise Skipped("by its hash alone: no reader here knows this format")
+    raise Skipped(NO_READER)
 
 
 def _open(path: str) -> BinaryIO:
