@@ -284,7 +284,7 @@ def _masked_row(cells: Sequence[str], mask: Callable[[str], str]) -> list[str]:
     return row
 
 
-_LINES = frozenset("│┃║┆┇┊┋╎╏▏▕")
+_LINES = frozenset("│┃║▏")
 _Y = re.compile(r'\by="([\d.]+)"')
 _TEXT = re.compile(
     r'(<text [^>]*?)x="([\d.]+)"([^>]*?) textLength="([\d.]+)"([^>]*>)([^<]*)(</text>)'

@@ -75,7 +75,7 @@ def test_no_rung_of_a_teardown_raises_at_it_either(odd: str) -> None:
 
 
 def test_a_file_from_before_1970_has_its_inode_all_the_same() -> None:
-    assert file_of("12 34 -1.000000000 1700000000.123456789") == (12, 34, 1700000000123456789)
+    assert file_of("2049 12 34 -1.000000000 1700000000.123456789") == (12, 34, 1700000000123456789)
 
 
 def test_no_job_of_a_cluster_does() -> None:

@@ -96,6 +96,7 @@ REFUSED: dict[str, tuple[State, str, Make]] = {
     "being written": (State.QUIESCING, "written", lambda w: Quiet((), ("base/best.pth",))),
     "writing unknown": (State.QUIESCING, "does not say", lambda w: Quiet((), None)),
     "empty box": (State.LISTING, "no result file", _inventory(manifest=Manifest())),
+    "some cells alone": (State.LISTING, "not the cells", _inventory(only=("base",))),
     "odd names": (State.LISTING, "leaves", _inventory(refused=(("../x", "leaves it"),))),
     "rebooted": (
         State.LISTING,

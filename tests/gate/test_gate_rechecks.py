@@ -195,6 +195,13 @@ def test_what_is_only_named_never_opens_nor_shuts() -> None:
         assert (rules.RECHECKS[layer](world.gate, shut, world.boot) or "").endswith(f": {told}")
 
 
+def test_only_the_files_here_are_named_as_changed_here() -> None:
+    world = _confirmed("plain_way")
+    look = replace(world.look(), local=None, moved=("wide/best.pth", "base/best.pth (here)"))
+    said = rules.RECHECKS["local"](world.gate, look, world.boot) or ""
+    assert said.endswith(": base/best.pth (here)")
+
+
 def test_no_layer_is_without_a_table() -> None:
     assert set(rules.RECHECKS) - set(FLAWS) == {"evidence"}
 

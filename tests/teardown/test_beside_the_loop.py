@@ -31,7 +31,7 @@ class Box:
 
 @pytest.mark.parametrize(
     ("module", "name", "ask"),
-    [(hashing, "_stamps_of", hashing.stamps), (listing, "_judged", listing.list_remote)],
+    [(hashing, "stamps_from", hashing.stamps), (listing, "_judged", listing.list_remote)],
 )
 async def test_what_a_box_says_of_its_files_is_read_beside_the_loop(
     module: Any, name: str, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch

@@ -66,7 +66,7 @@ def test_what_a_platform_sends_beside_questions_takes_a_permit() -> None:
         and node.func.attr in ("call", "_send")
     }
     assert calls == {
-        ("providers/rented.py", "self._platform.call(permit, self._id)"),
+        ("providers/rented.py", "self._platform.call(permit, self._id, self._state)"),
         ("providers/featurize.py", "self._api.call(permit, self._id)"),
         ("providers/platform.py", "self._send(method, path, query, body)"),
         (
