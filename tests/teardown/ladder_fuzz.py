@@ -82,6 +82,7 @@ class Ride:
     lost: dict[str, str] | None = None
     view: GateView | None = None
     confirmations: int = 0
+    stuck: bool = False  # it did not end in time
     said: list[str] = field(default_factory=list)
 
     @property
@@ -349,7 +350,8 @@ def tree(root: Path) -> dict[str, str]:
 
 def lost_by_a_call(scene: Scene) -> dict[str, str]:
     """What would be gone for good if the box ended now. A copy that is the box's own file goes with it."""
-    there, here = tree(_results(scene)), tree(scene.local)
+    local = Path(str(scene.instance.results.local))  # as the fleet file names it now
+    there, here = tree(_results(scene)), tree(local)
     lost = {}
     for path, digest in there.items():
         if digest.startswith("link to "):
@@ -358,7 +360,7 @@ def lost_by_a_call(scene: Scene) -> dict[str, str]:
             lost[path] = "not here"
         elif here[path] != digest:
             lost[path] = "differs here"
-        elif (_results(scene) / path).samefile(scene.local / path):
+        elif (_results(scene) / path).samefile(local / path):
             lost[path] = "one file on both sides"
     return lost
 
@@ -399,6 +401,8 @@ async def ride(
         async with asyncio.timeout(limit):
             async for view in climb.views():
                 found.view = view
+                if any(not one.done for one in view.seconds):
+                    break  # an exception is asked for, and this person takes none
                 if view.state == "ready" and not view.ready:
                     scene.clock.advance(DWELL)
                 elif view.state == "ready" and found.confirmations < MAX_CONFIRMATIONS:
@@ -406,13 +410,17 @@ async def ride(
                     await climb.confirm(view.phrase)
                 elif view.state in ("blocked", "ready"):
                     break
+    except TimeoutError:
+        found.stuck = True
     finally:
         await climb.close()
     return found
 
 
 def wrong(found: Ride, name: str) -> str | None:
-    """Why the call was wrong, or None."""
+    """Why the call was wrong, or why the ladder did not end; None where all is well."""
+    if found.stuck:
+        return "it did not end"
     if not found.called or not found.reached:
         return None
     if name in NEVER and found.after_confirmation:

@@ -206,9 +206,10 @@ async def test_the_rung_says_where_change_times_may_not_move(
 
 
 @pytest.mark.nightly
+@pytest.mark.skipif(not NIGHTLY, reason="takes minutes: GPU_TUI_NIGHTLY=1")
 async def test_ten_thousand_files_over_a_far_link_open(scene: Scene) -> None:
     """200 ms there and back: the two seconds are for the call, not for the program that looks."""
-    many(scene.box, 10_000 if NIGHTLY else 300)
+    many(scene.box, 10_000)
     async with Wire(scene.box.sshd.port, delay=0.1) as wire:
         far = await SshTransport().connect(behind(scene.box.sshd, wire))
         scene.connection = far
