@@ -49,7 +49,7 @@ def address_of(text: str) -> tuple[str, int]:
 async def serving(render: Callable[[], str], host: str, port: int) -> AsyncIterator[str]:
     """Answer scrapes with what `render` gives, for as long as the block lasts; yields the address.
 
-    A client that sends half a request delays nobody: no request waits for another, each connection has its own
+    A client that sends half a request delays no other: no request waits for another, each connection has its own
     time limit, and of too many the oldest is closed. Raises PortTaken.
     """
     connections: dict[asyncio.StreamWriter, None] = {}  # in the order in which they were accepted

@@ -336,7 +336,7 @@ def _loaded_rule(gate: Gate, loaded: Loaded, now: float) -> str | None:
         return f"not verified: {by_reason(bad)}"
     if not any(holds_weights(verdict) for verdict in loaded.verdicts):
         return "no checkpoint is among the results"
-    # Before a destruction a person is asked (`waiver`); a pull has nobody to ask.
+    # A destruction asks for an exception (`waiver`); a pull has no such step.
     if gate.kind == "pull" and (blank := [v for v in loaded.verdicts if v.blank is not None]):
         return f"not verified: {by_reason([replace(v, detail=blank_of(v) or '') for v in blank])}"
     return None
@@ -443,7 +443,7 @@ def _fresh(gate: Gate, seen: Recheck, now: float) -> str | None:
 
 
 def _late(seen: Recheck | None, now: float) -> Late | None:
-    """That it is too late to call, by the age of the last look; None in time."""
+    """The reason that voids the permit once the last look is too old; None in time."""
     if seen is not None and 0 <= now - seen.read_at < MAX_LOOK_AGE_SECONDS:
         return None
     age = now - seen.read_at if seen else MAX_LOOK_AGE_SECONDS
@@ -458,7 +458,7 @@ def _in_time(gate: Gate, seen: Recheck, now: float) -> str | None:
 
 
 def _unchanged_meanwhile(gate: Gate, seen: Recheck, now: float) -> str | None:
-    """What changed while the very program of the last look ran; an abandonment names what may."""
+    """Refuses files that changed while the program of the last look ran; an abandonment lists those that may."""
     if gate.park:
         return None
     changed_now = seen.changing

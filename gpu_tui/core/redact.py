@@ -56,7 +56,7 @@ _NO_SECRET = (
     " data dataset image sample index state metric group lookup"
 )
 
-# Words, in lower case, of which one must be in a text for the shape beside them to be looked for.
+# Words in lower case. A shape is searched only in a text that holds one of its words.
 _SHAPES = (
     # Tokens that name their maker by a prefix.
     (

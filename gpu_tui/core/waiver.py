@@ -140,7 +140,7 @@ def _spoilt(verdicts: Iterable[FileVerdict]) -> Iterator[tuple[str, str]]:
     for one in verdicts:
         if holds_weights(one) and one.nonfinite is not None and one.nonfinite > SPOILT:
             yield one.path, f"{one.nonfinite:.0%} of its values are NaN or infinite"
-        elif one.blank == "nan":  # whatever is finite beside them
+        elif one.blank == "nan":  # even if other values are finite
             yield one.path, BLANK["nan"]
 
 

@@ -30,7 +30,7 @@ list_devices() {
 LINES_MOST = 4096
 SHOWN = 3
 UNKNOWN = "unknown make"
-# The kernel's drivers of render nodes on which somebody computes. virtio, ast, vgem and the like are none.
+# Kernel drivers of render nodes that compute. virtio, ast, vgem and the like do not.
 MAKERS = {"amdgpu": "AMD", "i915": "Intel", "xe": "Intel"}
 # An integrated GPU of Intel is PCI device 2 of the first bus, under i915 and xe alike: igt-gpu-tools
 # (lib/igt_device_scan.c) and nvtop (extract_gpuinfo_intel.c) tell it from a card in the same way.
@@ -91,7 +91,7 @@ def parse_devices(listing: bytes) -> Devices:
 
 
 def _maker(said: dict[str, list[str]]) -> str | None:
-    """Whose card a render node is; None where nobody computes on it."""
+    """The maker of a render node's card; None where it is not used for computing."""
     event = dict(line.partition("=")[::2] for line in said.get("uevent", ()))
     links = said.get("driver") or [event.get("DRIVER", "")]
     maker = MAKERS.get(links[0].rpartition("/")[2])

@@ -176,7 +176,7 @@ def _errors(noise: list[str], code: int, *, found: bool) -> list[GpuError]:
 
 
 def _kind(line: str, *, found: bool = False) -> str | None:
-    """The trouble that a line reports; None for what is no word of a card, and for a warning beside rows."""
+    """The trouble that a line reports; None for other text, and for a warning among valid rows."""
     for kind, pattern, _ in ERRORS:
         if pattern.search(line):
             return kind
@@ -186,7 +186,7 @@ def _kind(line: str, *, found: bool = False) -> str | None:
 
 
 def _notes(lines: list[str]) -> tuple[str, ...]:
-    """The warnings beside rows, each once."""
+    """The warnings that came with valid rows, each once."""
     said = dict.fromkeys(plain(line.strip()) for line in lines if _WARNING.match(line))
     return tuple(said)[:NOTES_MOST]
 

@@ -71,7 +71,7 @@ class Survey:
 
     @property
     def own(self) -> Own:
-        """What of the table is this connection's own looking."""
+        """The processes of the table that belong to this connection."""
         if self.asked_by is None:
             return Own()
         return own_processes(self.processes or (), self.asked_by, self.nonce, self.images)
@@ -123,7 +123,7 @@ def survey_program(instance: Instance, mark: str) -> str:
 
 
 def survey_of(parts: Sequence[str], instance: Instance, nonce: str) -> Survey:
-    """What the SURVEY_PARTS parts of a look say. `nonce`: the connection's."""
+    """Parses the SURVEY_PARTS parts of a look. `nonce`: the connection's."""
     boot, asked, people, table, programs, *rest = (p.strip("\n") for p in parts)
     where, recent, open_files = rest
     writers, opened = _holders(open_files, where)

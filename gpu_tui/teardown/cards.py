@@ -29,7 +29,7 @@ CONTEXT = (
 )  # bytes; no program that computes holds less, and a driver by itself often reports a share
 TEXT_CAP = 1 << 20
 ASKING = "nvidia-smi"
-# After these only a device file tells whether a card is there: a card that failed to start is listed by nobody.
+# After these, only a device file shows whether a card is there: nvidia-smi does not list a card that failed to start.
 UNASKED = NO_CARD | {"no-driver"}
 
 

@@ -62,7 +62,7 @@ class Diary:
         detail: dict[str, object] = {"refused": gate.because} if gate.state is State.BLOCKED else {}
         match event:
             case Inventory() | Pulled() | Matched() | Loaded() if gate.only:
-                # Never as `loaded`: that stands for all that the box has.
+                # Never as `loaded`: that record means everything that the box has.
                 if gate.state in (State.BLOCKED, State.DONE):
                     files = len(gate.manifest.files)
                     await write("cells", cells=names(gate.only), files=files, **detail)

@@ -296,7 +296,7 @@ class Gather:
         last = await last_look(self.link(), self.instance, root, self.clock.boot)
         if wanted is not None and last.stamps is not None:
             again = await asyncio.to_thread(local_stamps, self.local)
-            # Hashing takes minutes: what was hashed first may have changed since, and more have come.
+            # Hashing takes minutes: files that were hashed first may have changed, and others may be new.
             now = last.stamps
             paths = tuple({*listing.paths, *(now.keys() - there.keys())})
             touched = [path for path in safe if path not in now or there.get(path) != now[path]]
@@ -398,7 +398,7 @@ class Gather:
         return await read_roster(self.link(), self.instance)
 
     async def _away(self) -> tuple[str, ...] | None:
-        """What works in the cluster behind the box; None where nobody says."""
+        """The work of the cluster that the box leads to; None where it cannot be read."""
         id = self.instance.provider.id
         if id is None or not isinstance(self.provider, WorksElsewhere):
             return None
@@ -407,7 +407,7 @@ class Gather:
     def _work(
         self, seen: Survey, roster: Roster | None, away: tuple[str, ...] | None
     ) -> tuple[str, ...] | None:
-        """What works on the box; or in the cluster behind it (`away`), and whatever writes results here."""
+        """The work on the box, or of its cluster (`away`) with whatever writes results on the box."""
         id = self.instance.provider.id
         if id is None or not isinstance(self.provider, WorksElsewhere):
             return work(seen, self.instance.queue.file, roster)

@@ -103,7 +103,7 @@ COMM = 15  # bytes that the kernel keeps of a program's name
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What the kernel says of a process's program: the owner, and the file that it runs; each None where
+    """The kernel's record of a process's program: the owner, and the file that it runs; each None where
     the kernel does not show it to this login. No title changes either.
     """
 

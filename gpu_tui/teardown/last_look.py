@@ -132,7 +132,7 @@ def _look(
 
 
 def _differing(one: bytes, other: bytes) -> tuple[str, ...]:
-    """The paths of the lines that stand in one pass alone."""
+    """The paths of the lines that only one pass has."""
     lines = set(one.split(b"\n")) ^ set(other.split(b"\n"))
     paths = {line.rpartition(b"\t")[2].removeprefix(b"./") for line in lines if b"\t" in line}
     if not paths and lines:

@@ -48,7 +48,7 @@ def directories(root: Path) -> frozenset[str]:
 
 
 def local_stamps(root: Path) -> dict[str, tuple[int, ...]]:
-    """Device, inode, size, mtime and ctime (ns) of everything that `local_tree` reads: alike, nobody touched it."""
+    """Device, inode, size, mtime and ctime (ns) of everything that `local_tree` reads: equal values mean an untouched file."""
     found: dict[str, tuple[int, ...]] = {}
     for path in _walk(root):
         try:

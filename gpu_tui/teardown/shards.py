@@ -1,6 +1,6 @@
 """Finds sets of files of which a part is not here. Pure.
 
-A model or an optimizer in shards loads only whole. How many parts a set has stands in its names, in the parts
+A model or an optimizer in shards loads only whole. The number of its parts is in its names, in the parts
 themselves (`FileVerdict.ranks`), or, where neither says it, in the highest number that is here.
 """
 
@@ -62,7 +62,7 @@ def gaps(verdicts: Sequence[FileVerdict]) -> Set:
 
 
 def _missing(names: Iterable[str], here: set[str], total: int) -> str | None:
-    """What is said of a set of `total` names, of which `here` are here; None where it is whole."""
+    """The complaint about a set of `total` names, of which `here` are here; None where it is whole."""
     absent = total - len(here)
     if absent <= 0:
         return None

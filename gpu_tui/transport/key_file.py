@@ -15,7 +15,7 @@ import asyncssh
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """One identity file. `pairs` is its usable private key, and `certificate` the one beside it.
+    """One identity file. `pairs` is its usable private key, and `certificate` the one next to it.
 
     `public` is the public key as bytes, known also where the private one is encrypted or only in the
     agent (`outside`); `trouble` says why it cannot be used, in a word or two.

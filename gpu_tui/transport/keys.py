@@ -120,7 +120,7 @@ class Offer:
     """Hands out the keys one after another and remembers them, for the sentence if all are refused.
 
     As ssh: certificates that CertificateFile names, keys of the agent that a file names, then the agent's other keys
-    (unless IdentitiesOnly), then the files that the agent does not hold and the certificates beside them.
+    (unless IdentitiesOnly), then the files that the agent does not hold and the certificates next to them.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Offer:
         return self._asker is not None and self._asker.can_ask
 
     async def _unlocked(self, file: KeyFile) -> KeyFile | None:
-        """The file with what a passphrase opens; None where nobody is here to give it, or none would help."""
+        """The file with the key that a passphrase opens; None where it cannot be asked for, or would not help."""
         if self._asker is None or not self._may_ask or not file.locked:
             return None
         return await self._ring.unlock(file, self._route, self._asker)

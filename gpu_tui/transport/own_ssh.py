@@ -144,7 +144,7 @@ class Answers:
             return values
 
     def _usual_of(self, program: str) -> Values | None:
-        """What this ssh has without any configuration; None where it is not OpenSSH's."""
+        """The settings of this ssh without any configuration; None where it is not OpenSSH's."""
         with self._lock, _PLACES:
             which = program, state(program)
             if which not in self._usual:
@@ -203,7 +203,7 @@ _ASKED: ContextVar[tuple[Answers, str | None]] = ContextVar("asked", default=(_D
 
 
 def ask(host: str, file: str | None, user: str | None, port: int | None) -> Answer | None:
-    """What the user's own ssh answers about `host`; None where no OpenSSH client is here. Raises LinkError."""
+    """The answer of the user's own ssh about `host`; None where no OpenSSH client is here. Raises LinkError."""
     answers, name = _ASKED.get()
     return answers.ask(name, host, file, user, port)
 
@@ -281,7 +281,7 @@ def _directives(path: str, name: str) -> Iterator[tuple[str, ...]]:
 
 
 def _passwd_home() -> str:
-    """What ssh takes for the home directory, whatever $HOME says."""
+    """The home directory that ssh uses: it ignores $HOME."""
     return pwd.getpwuid(os.getuid()).pw_dir
 
 

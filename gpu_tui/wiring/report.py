@@ -1,4 +1,4 @@
-"""What this machine keeps of each instance's results: its journal, and the manifest of the last pull.
+"""This machine's records of each instance's results: the journal, and the manifest of the last pull.
 
 A file among the results is no proof: the box may have written it.
 """

@@ -19,7 +19,7 @@ KEPT = 8_192  # texts
 
 
 def hiding(fleet: Fleet) -> Callable[[str], str]:
-    """What frees a text of a box or a provider from secrets before it leaves in an output of ours.
+    """Removes secrets from text of a box or a provider before it leaves in our output.
 
     Names of instances stay: they are the user's own, and lead from one part of an output to another. What was
     asked for before is kept, because an exporter says the same names again with each scrape.

@@ -102,7 +102,7 @@ TABLE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One stored thing: bytes `start` to `end` of a file beside `.metadata`. `state`: an optimizer's, by its name."""
+    """One stored thing: bytes `start` to `end` of a file next to `.metadata`. `state`: an optimizer's, by its name."""
 
     file: str
     start: int

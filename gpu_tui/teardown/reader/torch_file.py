@@ -46,7 +46,7 @@ def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
     tally.add(model)
     if best and not (tally.bytes or tally.unread):
         raise Failed(EMPTY_MODEL)
-    tally.weights = not tally.values  # numbers beside a model say nothing of the model
+    tally.weights = not tally.values  # numbers next to a model are not its weights
     tally.add(others)
     tally.weights = False
     only_numbers = bool(optimizers) and not (tally.values or tally.unread)

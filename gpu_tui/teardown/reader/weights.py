@@ -86,7 +86,7 @@ class Tally:
             notes.append(f"{self.odd} of {self.values} values are NaN or infinite")
         if self.blank == "zero":
             notes.append("every weight in it is zero")
-        elif zeros := self.zeros[self.matrices > 0]:  # beside matrices, biases of zeros are usual
+        elif zeros := self.zeros[self.matrices > 0]:  # next to matrices, biases of zeros are usual
             notes.append(f"{zeros} of {self.arrays} tensors hold only zeros")
         if self.unread:
             notes.append(f"{self.unread} tensors of a layout that was not read")
