@@ -23,7 +23,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import NO_PATH, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
-from gpu_tui.core.way import Way
+from gpu_tui.core.ssh_route import SshRoute
 from gpu_tui.new_file import write_private
 from gpu_tui.parse.df import is_missing
 from gpu_tui.settings import must_not_act
@@ -124,22 +124,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_routes(fleet: Fleet, *, as_json: bool) -> int:
-    """Print the way to each host; a LinkError where ssh refuses its configuration."""
+    """Print the route to each host; a LinkError where ssh refuses its configuration."""
     from gpu_tui.wiring.routes import alone_sentence, read_alone, routes_of
 
-    ways: list[Way] = routes_of(fleet)
+    ssh_routes: list[SshRoute] = routes_of(fleet)
     if as_json:
-        body = {"version": 1, "routes": [asdict(way) for way in ways]}
+        body = {"version": 1, "routes": [asdict(ssh_route) for ssh_route in ssh_routes]}
         print(json.dumps(body, ensure_ascii=False))
         return 0
-    for way in ways:
-        print(plain(way.host))
+    for ssh_route in ssh_routes:
+        print(plain(ssh_route.host))
         rows = [
-            (say("address"), str(way)),
-            *((say("jump host"), f"{jump.host}: {jump}") for jump in way.jumps),
-            ("ProxyCommand", way.proxy_command),
-            *((say("key"), file) for file in way.identity_files),
-            (say("resolved by"), way.source),
+            (say("address"), str(ssh_route)),
+            *((say("jump host"), f"{jump.host}: {jump}") for jump in ssh_route.jumps),
+            ("ProxyCommand", ssh_route.proxy_command),
+            *((say("key"), file) for file in ssh_route.identity_files),
+            (say("resolved by"), ssh_route.source),
         ]
         for label, text in rows:
             if text is not None:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from gpu_tui.core.fleet import Fleet, Instance
-from gpu_tui.core.way import Stop, Way
+from gpu_tui.core.ssh_route import SshHop, SshRoute
 from gpu_tui.transport.access import BY_SSH, Route, own_config, routes_to
 from gpu_tui.transport.base import LinkError
 from gpu_tui.transport.own_ssh import Answers
@@ -18,25 +18,25 @@ from gpu_tui.transport.ssh_config import SYSTEM_CONFIG
 THREADS = 8
 
 
-def routes_of(fleet: Fleet) -> list[Way]:
-    """The way to each box, in the fleet's order. Raises the LinkError of the first that has none."""
+def routes_of(fleet: Fleet) -> list[SshRoute]:
+    """The route to each box, in the fleet's order. Raises the LinkError of the first that has none."""
     answers = Answers()
 
-    def way(box: Instance) -> Way:
-        return _way(answers.used_by(box.name, routes_to, box.ssh))
+    def route(box: Instance) -> SshRoute:
+        return _ssh_route(answers.used_by(box.name, routes_to, box.ssh))
 
     with ThreadPoolExecutor(THREADS) as threads:
-        return list(threads.map(way, (box for box in fleet.instances if not box.here)))
+        return list(threads.map(route, (box for box in fleet.instances if not box.here)))
 
 
-def _way(routes: Sequence[Route]) -> Way:
+def _ssh_route(routes: Sequence[Route]) -> SshRoute:
     *hops, box = routes
-    return Way(
+    return SshRoute(
         box.named,
         box.host,
         box.port,
         box.user,
-        tuple(Stop(hop.named, hop.host, hop.port, hop.user) for hop in hops),
+        tuple(SshHop(hop.named, hop.host, hop.port, hop.user) for hop in hops),
         None if hops else box.proxy_command,
         box.identity_files,
         BY_SSH if any(route.via for route in routes) else box.source,

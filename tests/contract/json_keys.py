@@ -360,7 +360,7 @@ class Reader:
             if isinstance(one, type) and dataclasses.is_dataclass(one)
         }
         own = [one for one in known.values() if one.__module__ == self.module.__name__]
-        chosen = known.get(ast.unparse(node), own[0] if len(own) == 1 else None)
+        chosen = known.get(ast.unparse(node).replace("_", ""), own[0] if len(own) == 1 else None)
         if chosen is None:
             raise Unread(
                 f"{self.module.__name__}: which class is {ast.unparse(node)} in asdict? Name it like the class."

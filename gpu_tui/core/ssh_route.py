@@ -1,4 +1,4 @@
-"""The way to one box: where it is, and through which hosts."""
+"""The ssh route to one box: its address, and the jump hosts on the way."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """One host on a way. `host` is what it is called, `hostname` where it is."""
+class SshHop:
+    """One host of a route. `host` is what it is called, `hostname` where it is."""
 
     host: str
     hostname: str
@@ -19,10 +19,10 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Way(Stop):
-    """The way to one box, as the JSON of `doctor --route` has it."""
+class SshRoute(SshHop):
+    """The route to one box, as the JSON of `doctor --route` has it."""
 
-    jumps: tuple[Stop, ...]
+    jumps: tuple[SshHop, ...]
     proxy_command: str | None
     identity_files: tuple[str, ...]
     source: str
