@@ -7,7 +7,8 @@
   A peer that was killed comes before those who lost it.
 - A number that is no number ends a run only as the final exception of a traceback.
 - What the run went on after is past: a warning. Going on means that its counters advanced, for a log
-  without progress proves nothing, or that they began anew: then an earlier attempt wrote it.
+  without progress proves nothing, or that they began anew: then an earlier attempt wrote it. Of NaN and Inf it
+  means that the same metric is finite again (`nonfinite`).
 - Where the run has ended badly that is believed of its last lines only where it is sure (`went_on`).
 """
 
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Progress
+from gpu_tui.core.nonfinite import LABELS, Lost, NonFinite
 from gpu_tui.core.went_on import WENT_ON, Come, Trail, from_first_epoch, further, shape_of
 
 # Causes before symptoms: of two failures at one time the first here names it.
@@ -53,7 +55,7 @@ KIND_OF_LABEL = {
 }
 # These say something of the machine or of the result that progress does not take back.
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
-NUMBERS = frozenset({"nan", "inf", "overflow"})  # only a finite loss says that they are over
+NUMBERS = LABELS | {"overflow"}  # only a finite value says that they are over
 ECHOES = frozenset({"hang", "nccl", "preempted", "killed"})
 # Of those that were told to end, the one that a person or the kernel killed is whom the others lost.
 _SHOT = re.compile(
@@ -88,6 +90,8 @@ class Alarm:
     above: bool = False  # reports stand below it
     anew: bool = False  # past, for the counters began anew: it is of an earlier attempt
     sure: bool = False  # past whatever becomes of the run: no buffer kept the reports below it
+    lost: Lost | None = None  # the metric that is not finite at its newest report
+    again: str | None = None  # past: where it was finite again
 
     @property
     def kind(self) -> str:
@@ -103,6 +107,7 @@ class CellAlarms:
     _counts: dict[str, dict[str, int]] = field(default_factory=dict)  # label -> path -> lines
     _trails: dict[str, Trail] = field(default_factory=dict)
     _live: Trail = field(default_factory=Trail)  # what any log shows as it is written
+    _lost: NonFinite = field(default_factory=NonFinite)
 
     def take(
         self,
@@ -131,6 +136,24 @@ class CellAlarms:
             trail.chained = trail.chained or _CHAIN in line.text
         elif trail.traceback_at is not None and label == "benign":
             self._name(trail, line)
+        if not LABELS.isdisjoint(self._alarms):
+            self._recover(trail, line, number, path, at if live else None)
+
+    def _recover(
+        self, trail: Trail, line: LogLine, number: int, path: str, at: float | None
+    ) -> None:
+        """What is NaN or Inf, and what is finite again; one bar may show both in turn."""
+        new = line.progress
+        if new is not None and new.step is not None and new.epoch is None:
+            line = replace(line, progress=replace(new, epoch=trail.epoch))
+        again = set(self._lost.take(line, number, path, at))
+        for label in LABELS & self._alarms.keys():
+            alarm, past = self._alarms[label], self._lost.worst(label) is None
+            if _kills(alarm) or alarm.anew or past is alarm.past:
+                continue
+            if not past or label in again:
+                where = _where(line, number) if past else None
+                self._alarms[label] = replace(alarm, past=past, again=where)
 
     def _alarm(
         self,
@@ -179,7 +202,7 @@ class CellAlarms:
             )
         # A line that stands in both the queue's log and the cell's own is one line.
         self._alarms[label] = replace(
-            new, count=max(counts.values()), past=False, above=False, sure=False
+            new, count=max(counts.values()), past=False, above=False, sure=False, again=None
         )
 
     def _name(self, trail: Trail, line: LogLine) -> None:
@@ -194,6 +217,7 @@ class CellAlarms:
         if not any(shape):
             return
         now, old = at if live else None, trail.reports.get(shape)
+        trail.epoch = trail.epoch if new.epoch is None else new.epoch
         first, anew = shape not in trail.behind, trail.began_anew(new, now, open=line.open)
         trail.reports[shape] = new
         trail.behind.add(shape)
@@ -224,7 +248,7 @@ class CellAlarms:
         """In one log, or live in any of them."""
         counter.advance(new, come, at, first=first)
         if counter.finite >= WENT_ON:
-            self._close(trail, lambda alarm: not _kills(alarm))
+            self._close(trail, lambda alarm: not _kills(alarm) and alarm.label not in LABELS)
         if counter.lives(new, at):
             self._close(trail, _kills, sure=counter.stays(new, at))
 
@@ -250,6 +274,7 @@ class CellAlarms:
             if trail is None or all(
                 self._trails.get(path) is trail for path in self._counts[label]
             ):
+                self._lost.drop(label)
                 self._alarms[label] = replace(
                     alarm, past=True, anew=alarm.anew or anew, sure=alarm.sure or sure
                 )
@@ -262,6 +287,7 @@ class CellAlarms:
     def forget(self, path: str) -> None:
         """What stood in one log is history."""
         self._trails.pop(path, None)
+        self._lost.forget(path)
         for label, counts in list(self._counts.items()):
             if counts.pop(path, None) is None:
                 continue
@@ -304,7 +330,7 @@ class CellAlarms:
             elif alarm.past and not (failure and failure.past and alarm is ranks):
                 yield replace(alarm, severity=Severity.WARN)
             elif not alarm.past and (not _kills(alarm) or alarm.label in LASTING):
-                yield alarm
+                yield replace(alarm, lost=self._lost.worst(alarm.label))
 
 
 def _order(alarm: Alarm) -> int:
@@ -327,6 +353,14 @@ def _kills(alarm: Alarm) -> bool:
     if alarm.label in NUMBERS or alarm.label in LASTING:
         return alarm.severity is Severity.FATAL
     return True
+
+
+def _where(line: LogLine, number: int) -> str:
+    """The place of a report, else its line in the log."""
+    new = line.progress
+    named = () if new is None else (("epoch", new.epoch_exact or new.epoch), ("step", new.step))
+    words = [f"{name} {value:g}" for name, value in named if value is not None]
+    return ", ".join(words) or f"line {number + 1}"
 
 
 def _evidence(line: LogLine) -> str:

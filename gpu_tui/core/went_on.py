@@ -40,7 +40,7 @@ class Trail:
     reports: dict[Shape, Progress] = field(default_factory=dict)  # the newest
     behind: set[Shape] = field(default_factory=set)  # of those behind the alarm
     advances: int = 0  # between the reports behind it: the first may have been on its way
-    finite: int = 0  # with the first
+    finite: int = 0  # with the first, where a finite loss is printed
     epochs: int = 0  # of the advances
     alarmed_at: float | None = None  # it was just written then
     since: float | None = None  # when the first report behind it was just written
@@ -49,6 +49,7 @@ class Trail:
     traceback_at: int | None = None
     chained: bool = False
     number: int = 0  # of the newest line
+    epoch: int | None = None  # the newest printed, be it on a line of its own
 
     def alarm(self, at: float | None, *, early: bool = False) -> None:
         """An alarm stands here; `at`: it was just written. `early`: no buffer has been full before it."""
@@ -60,7 +61,7 @@ class Trail:
 
     def advance(self, new: Progress, come: Come, at: float | None, *, first: bool) -> None:
         """The counters came further; `at`: that was just written; `first` behind the alarm."""
-        if new.loss is None or math.isfinite(new.loss):
+        if new.loss is not None and math.isfinite(new.loss):
             self.finite += come.epochs or come.steps
         if not first:
             self.advances += come.epochs or come.steps

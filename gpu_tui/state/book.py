@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.alarms import ECHO_WITHIN, Alarm, CellAlarms
@@ -107,10 +107,15 @@ class Book:
         """(kind, cell, part) of what was so at the last look."""
         return self._now.keys()
 
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings, worst first, then newest. A cause named by a log line covers the bare verdict."""
+    def findings(
+        self, since: Callable[[str | None, Alarm], str | None] = lambda *_: None
+    ) -> tuple[Finding, ...]:
+        """All findings, worst first, then newest. A cause named by a log line covers the bare verdict.
+
+        `since`: what an alarm of a cell has cost, in words; None where nothing is to be said of that.
+        """
         merged: dict[tuple[str, str | None, str], Finding] = {}
-        for finding in self._from_logs():
+        for finding in self._from_logs(since):
             if finding.kind == "crashed" and self._oom_explains(finding.cell):
                 continue
             same = merged.get((finding.kind, finding.cell, ""))
@@ -125,15 +130,16 @@ class Book:
                 merged[(kind, cell, part or "")] = finding
         return tuple(sorted(merged.values(), key=lambda f: (f.severity.rank, -f.last_seen, f.kind)))
 
-    def _from_logs(self) -> Iterator[Finding]:
+    def _from_logs(self, since: Callable[[str | None, Alarm], str | None]) -> Iterator[Finding]:
         for cell, alarms in self._logged.items():
             shown = [*alarms.shown(ended=("crashed", cell, None) in self._now)]
             for alarm in (one for one in shown if not _named_below(one, shown)):
+                words = since(cell, alarm)
                 yield Finding(
                     kind=alarm.kind,
                     severity=alarm.severity,
                     instance=self.instance,
-                    evidence=alarm.text + _behind(alarm),
+                    evidence=(f"{words}; " if words else "") + alarm.text + _behind(alarm),
                     source=f"log:{alarm.path}:{alarm.number + 1}",
                     remedy=remedy(alarm.kind),
                     first_seen=alarm.first_seen,
@@ -157,6 +163,8 @@ def _behind(alarm: Alarm) -> str:
     """What came after it."""
     if alarm.anew:
         return BEGAN_ANEW
+    if alarm.past and alarm.again is not None:
+        return f"{WENT_ON[:-1]}: finite again at {alarm.again})"
     return WENT_ON if alarm.past else ""
 
 

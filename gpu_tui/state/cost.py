@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpu_tui.core.alarms import Alarm
+from gpu_tui.core.facts import span
 from gpu_tui.core.fleet import Money
+from gpu_tui.core.nonfinite import share_since
+from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.history import Anchored
 from gpu_tui.state.paid import Paid
 from gpu_tui.state.timeline import last_alive, stop_mark
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from gpu_tui.state.instance import InstanceState
 
 NO_PRICE = "no price in the fleet file, and none from an API"
+LOST_REPORTS = 3  # in a row that are NaN or Inf: from there on they are no odd batch
 OVER = ("stopped", "ended", "gone")
 STORAGE = "it is stopped: what its storage costs is not known, and not zero"
 ENDED = "it ended for ever: whether anything of it still bills is not known"
@@ -104,3 +109,26 @@ def price_of(cost: Cost, seconds: float) -> str | None:
     if cost.per_hour is None:
         return None
     return f"{cost.per_hour * seconds / 3600:.2f} {cost.currency}"
+
+
+def lost_since(alarm: Alarm, cell: Cell | None, cost: Cost, now: float) -> str | None:
+    """What a run has cost since its metric is NaN or Inf, from the third report in a row on.
+
+    When reports were written that were there before we looked is reckoned from how far they came in the time that the
+    cell has run ("about"), else it is at most that time.
+    """
+    lost = alarm.lost
+    if lost is None or lost.reports < LOST_REPORTS:
+        return None
+    words = f"{lost.reports} reports in a row"
+    if lost.since is not None:
+        over = cell is not None and cell.state is not CellState.RUNNING
+        seconds, how = (alarm.last_seen if over else now) - lost.since, ""
+    elif cell is not None and cell.duration_seconds is not None:
+        part = share_since(lost)
+        seconds = cell.duration_seconds * (1.0 if part is None else part)
+        how = "up to " if part is None else "about "
+    else:
+        return words
+    price = price_of(cost, seconds)
+    return f"{words}, {how}{span(seconds)}" + (f" and {price}" if price else "") + " since"

@@ -23,7 +23,7 @@ from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
 from gpu_tui.state.cell_evidence import delivered
-from gpu_tui.state.cost import cost_of, price_of
+from gpu_tui.state.cost import cost_of, lost_since, price_of
 from gpu_tui.state.deadlines import clocks_at, full_in
 from gpu_tui.state.facts import (
     alive_of,
@@ -93,7 +93,7 @@ def view_of(
     )
     kept.book.set_conditions(conditions(seen), now)
     queue, queue_read = _as_last_read(kept, queue, verdict, now)
-    box = kept.value(metrics.HOST)
+    box, rows = kept.value(metrics.HOST), {cell.name: cell for cell in queue.cells}
     return InstanceView(
         instance=instance,
         taken_at=now,
@@ -111,7 +111,9 @@ def view_of(
         end=kept.end,
         own_end=kept.own_end,
         clocks=clocks,
-        findings=kept.book.findings(),
+        findings=kept.book.findings(
+            lambda cell, alarm: lost_since(alarm, rows.get(cell or ""), cost, now)
+        ),
         logs=kept.logs.views(),
         profile=kept.profile,
         clock_skew=kept.timeline.shown_skew,
