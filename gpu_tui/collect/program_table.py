@@ -1,7 +1,7 @@
 """The process table of a box: when it is worth reading, and how, in plain sh and in bash.
 
-stat: PID (NAME) STATE PPID and, of the rest, only the start time; kernel threads (children of 2) are left
-out. cmdline: headers without arguments below them are left out. Both are the dearest things to ask for,
+stat: PID (NAME) STATE PPID and, of the rest, only the start time, with the CPU ticks (user, system) of Python's
+programs behind it; kernel threads (children of 2) are left out. cmdline: headers without arguments below them are left out. Both are the dearest things to ask for,
 so arguments are read again only where they may be others, and now and then.
 """
 
@@ -51,7 +51,8 @@ process_table() {
                         if (line ~ /\) [A-Z] 2 /) continue
                         if (match(line, /\) [A-Za-z] [-0-9 ]+$/)) {
                             split(substr(line, RSTART), at, " ")
-                            line = substr(line, 1, RSTART) " " at[2] " " at[3] " " at[21]
+                            ticks = line ~ /^[0-9]+ \(p[yt]/ ? " " at[13] " " at[14] : ""
+                            line = substr(line, 1, RSTART) " " at[2] " " at[3] " " at[21] ticks
                         }
                         if (length(held) + length(line) > @PIECE@) send()
                         held = held ">" m " " line "\n"
@@ -62,6 +63,7 @@ process_table() {
             }' "$proc"/[0-9]*/stat 7<&-
     else
         ${within:+$within 4} sed -e '/) [A-Z] 2 /d' \
+            -e '/^[0-9]* (p[yt]/s/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{9\}\( [0-9]* [0-9]*\)\( [-0-9]*\)\{6\} \([0-9]*\) .*/\1 \5\3/' \
             -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/' \
             "$proc"/[0-9]*/stat 7<&- | marked
     fi
@@ -86,7 +88,7 @@ declare -gA args threads row_of name_of
 # too, who was found to be a thread of the kernel is not looked at. Before its turn, only who is new is;
 # at its turn a row is made anew only where its line has another beginning (name, state, parent) or start.
 process_table() {
-    local at row stat rest rows=() names=() seen=() words pid name state parent a b c d e f g start
+    local at row stat rest rows=() names=() seen=() words pid name state parent a b c d e f g start user system
     if ((++again >= 4 || ${#args[@]} > most + 64)); then args=() threads=() row_of=() name_of=() again=0 named=; fi
     open stat
     for at in "$proc"/[0-9]*; do
@@ -95,6 +97,12 @@ process_table() {
         if [[ -n $row ]]; then
             [[ -n $early ]] || mapfile -t -n 1 stat <"$at/stat"
             if [[ -n $early || $stat == "${row% *} "*" ${row##* } "* ]]; then
+                if [[ -z $early && $row == *" (p"[yt]* ]]; then
+                    set -f
+                    set -- ${stat##*")"}
+                    set +f
+                    row+=" ${12} ${13}"
+                fi
                 rows+=("$row")
                 names+=("${name_of[$at]}")
                 seen+=("$at")
@@ -102,7 +110,7 @@ process_table() {
             fi
         fi
         start=
-        read -r pid name state parent a b c d e f g _ _ _ _ _ _ _ _ _ _ start _ <"$at/stat"
+        read -r pid name state parent a b c d e f g _ _ user system _ _ _ _ _ _ start _ <"$at/stat"
         # A name may hold blanks, brackets and line ends, in at most 15 bytes: then none of this fits.
         if [[ $name == *')' && -n $start && "$state$parent$a$b$c$d$e$f$g" != *[!-A-Za-z0-9]* ]]; then
             if [[ $parent == 2 ]]; then
@@ -111,7 +119,9 @@ process_table() {
             fi
             row_of[$at]="$pid $name $state $parent $start"
             name_of[$at]=$pid$name$start
-            rows+=("${row_of[$at]}")
+            row=${row_of[$at]}
+            [[ $name != "(p"[yt]* ]] || row+=" $user $system"
+            rows+=("$row")
             names+=("${name_of[$at]}")
         else
             stat=

@@ -21,7 +21,7 @@ class Evidence:
 
     `link` is a LinkState.state; `told_by` = the fleet file names what tells of runs: a queue, logs, a scheduler; `alive` = a process of the run exists; `settling` = the log is
     newer than the process table; `runner` = the queue's own shell lives; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped;
-    `busy` = the highest GPU share; `data_bound` = that was near 0 for a while although the log moves.
+    `busy` = the highest GPU share; `cpu_works` = a process of what trains keeps a core at work; `data_bound` = that was near 0 for a while although the log moves.
     `quiet_seconds` = since log or checkpoint last moved, by the box's clock; `log_quiet` and
     `artifact_quiet` = each alone; `listed_quiet` = the same of the jobs that a runner lists as running. `failure` = what the logs of the last attempt end with; `exit_code`
     its own; `oom_rose` = kills that the cgroup counted in it, 0 = it counted and there was none;
@@ -44,6 +44,7 @@ class Evidence:
     seen_alive: bool = False
     halted: bool = False
     busy: float | None = None
+    cpu_works: bool = False
     data_bound: bool = False
     quiet_seconds: float | None = None
     listed_quiet: float | None = None
@@ -99,6 +100,11 @@ class Evidence:
     def works(self) -> bool:
         """A card computes."""
         return self.busy is not None and self.busy > BUSY_SHARE
+
+    @property
+    def only_cpu_works(self) -> bool:
+        """No card computes, and a process does: what it prints may wait in a buffer."""
+        return self.cpu_works and not self.works
 
     @property
     def log_moves(self) -> bool:

@@ -1,41 +1,113 @@
-"""Trainings that a signal stopped: alive in the process table, on their card, and not one step further. Pure.
+"""Trainings that a signal or a debugger stopped: alive in the process table, on their card, and not one step further. Pure.
 
 The table says so at once, however long a cell may otherwise be silent, and whoever works beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from posixpath import basename
 
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.liveness import Run, is_tool, works
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.rules import Condition
-from gpu_tui.core.sweep import Queue
+from gpu_tui.core.sweep import CellState, Queue
 
-STOPPED = "T"  # `t` is a debugger's: py-spy and gdb hold a process for a moment
+STOPPED = "T"
+TRACED = "t"  # a debugger's: py-spy and gdb hold a process for a moment, and some for ever
 WIDTH = 80
+HELD_FOR = 10.0  # seconds: longer than a tool takes that looks at the stack of a process
 MOST = 16  # rows: who has more of them stopped them on purpose
 REMEDY = "kill -CONT with its PID wakes it, if nobody stopped it on purpose: until then it holds its card and bills."
+TRACED_REMEDY = "Detach the debugger or tracer (its PID is TracerPid in /proc/PID/status): until then the run holds its card and bills."
 
 
-def halted(trainers: Sequence[Process], queue: Queue) -> Iterator[Condition]:
-    """One per training that is stopped; its ranks and workers are told of by the topmost."""
-    stopped = {process.pid: process for process in trainers if process.state == STOPPED}
+def candidates(
+    processes: Sequence[Process], run: Run, owners: Mapping[int, str]
+) -> tuple[Process, ...]:
+    """The queue's shell, what trains, and of the jobs (PID -> cell) each training at or below them that is stopped."""
+    known = {process.pid: process for process in (*run.runners, *run.trainers)}
+    rows = {process.pid: process for process in processes}
+    for process in processes:
+        stopped = process.state in (STOPPED, TRACED)
+        if stopped and works(process) and not is_tool(process) and _owner(process, rows, owners):
+            known[process.pid] = process
+    return tuple(known.values())
+
+
+def halted(
+    trainers: Sequence[Process],
+    queue: Queue,
+    owners: Mapping[int, str] | None = None,
+    processes: Sequence[Process] = (),
+    traced: Mapping[int, Severity] | None = None,
+) -> Iterator[Condition]:
+    """One per training that is stopped; its ranks and workers are told of by the topmost.
+
+    `owners` are the cells of PIDs that are jobs; `traced` is how bad it is of those that a debugger holds.
+    """
+    traced = traced or {}
+    stopped = {
+        process.pid: process
+        for process in trainers
+        if process.state == STOPPED or (process.state == TRACED and process.pid in traced)
+    }
+    rows = {process.pid: process for process in processes or trainers}
     tops = [process for process in stopped.values() if process.ppid not in stopped]
     for process in tops[:MOST]:
-        pid = process.pid
-        command = " ".join(map(basename, process.argv)) or process.name
+        pid, held = process.pid, process.state == TRACED
+        command = plain(" ".join(map(basename, process.argv)) or process.name, WIDTH)
+        how = (
+            f"PID {pid} is held by a debugger (gdb, strace, py-spy): {command}"
+            if held
+            else f"PID {pid} is stopped by a signal (SIGSTOP or Ctrl-Z): {command}"
+        )
         yield Condition(
             "stalled",
-            Severity.SERIOUS,
-            f"PID {pid} is stopped by a signal (SIGSTOP or Ctrl-Z): {plain(command, WIDTH)}",
+            traced[pid] if held else Severity.SERIOUS,
+            how,
             "processes",
-            _cell(process, queue),
+            _owner(process, rows, owners or {}) or _cell(process, queue),
             part=f"pid:{pid}",
-            remedy=REMEDY,
+            remedy=TRACED_REMEDY if held else REMEDY,
         )
+
+
+def held_for(seconds: float, *, first: bool) -> Severity | None:
+    """How bad it is that a debugger holds a process for so long; `first`: the first look found it so."""
+    if seconds >= HELD_FOR:
+        return Severity.SERIOUS
+    return Severity.WARN if first else None
+
+
+def all_halted(
+    run: Run, queue: Queue, stopped: Sequence[Condition], owners: Mapping[int, str]
+) -> bool:
+    """Everything that trains is stopped, and the conditions tell of it."""
+    jobs: Collection[str] = set(owners.values())
+    cells = {one.cell for one in stopped}
+    runs = (
+        cell.name for cell in queue.cells if cell.state is CellState.RUNNING and cell.name in jobs
+    )
+    return (
+        bool(stopped)
+        and all(process.state in (STOPPED, TRACED) for process in run.trainers)
+        and all(name in cells for name in runs)
+    )
+
+
+def _owner(process: Process, rows: Mapping[int, Process], owners: Mapping[int, str]) -> str | None:
+    """The cell of the job that it is, or that it is below."""
+    seen: set[int] = set()
+    above: Process | None = process
+    while above is not None and above.pid not in seen:
+        if above.pid in owners:
+            return owners[above.pid]
+        seen.add(above.pid)
+        above = rows.get(above.ppid)
+    return None
 
 
 def _cell(process: Process, queue: Queue) -> str | None:

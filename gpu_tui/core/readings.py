@@ -134,7 +134,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One row of the process table."""
+    """One row of the process table. `cpu_seconds` that it has computed; None where nobody asked."""
 
     pid: int
     ppid: int
@@ -142,6 +142,7 @@ class Process:
     argv: tuple[str, ...]
     state: str
     age_seconds: float | None = None
+    cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

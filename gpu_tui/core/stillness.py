@@ -35,10 +35,13 @@ def computes(
     return any(told)
 
 
-def still(cell: Cell, seconds: float, works: bool | None) -> Cell:
-    """The row of a cell of which nothing moved for so long."""
+def still(cell: Cell, seconds: float, works: bool | None, *, cpu: bool = False) -> Cell:
+    """The row of a cell of which nothing moved for so long; `cpu`: its process computes, whatever its cards do."""
     quiet = f"nothing of it moved for {span(seconds)}"
-    if works:
+    if cpu and not works:
+        works = True
+        why = f"{quiet}, though its process computes: buffered stdout looks like this (python -u)"
+    elif works:
         why = (
             f"{quiet}, though its card computes: a collective that hangs looks like this, and so does "
             "buffered stdout (python -u)"

@@ -119,7 +119,7 @@ def _last_step_but_alive(seen: Evidence) -> str | None:
 
 
 def _alive_but_still(seen: Evidence) -> str | None:
-    if not (seen.alive and seen.quiet_long):
+    if not (seen.alive and seen.quiet_long) or seen.only_cpu_works:
         return None
     return f"alive, but nothing moved for {span(seen.quiet_seconds)}"
 
@@ -330,6 +330,13 @@ def _halted(seen: Evidence) -> str | None:
     )
 
 
+def _cpu_and_still(seen: Evidence) -> str | None:
+    if not (seen.only_cpu_works and (seen.quiet_long or seen.listed_still)):
+        return None
+    quiet = seen.quiet_seconds if seen.quiet_long else seen.listed_quiet
+    return f"nothing moved for {span(quiet)}, though its process computes: buffered stdout looks like this (python -u)"
+
+
 def _busy_and_still(seen: Evidence) -> str | None:
     if not seen.works:
         return None
@@ -370,6 +377,7 @@ REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
     (frozenset({Verdict.RUNNING}), _buffered),
     (frozenset({Verdict.RUNNING}), _data_bound),
     (frozenset({Verdict.RUNNING}), jobs.listed_busy_and_still),
+    (frozenset({Verdict.RUNNING}), _cpu_and_still),
     (frozenset({Verdict.RUNNING, Verdict.STALLED}), _runner_gone),
     (frozenset({Verdict.STALLED}), _halted),
     (frozenset({Verdict.STALLED}), _busy_and_still),

@@ -81,9 +81,9 @@ def listed_run(seen: Evidence) -> str | None:
 
 
 def listed_still(seen: Evidence) -> str | None:
-    """They run, and nothing moves; a card that computes may hide a training whose stdout is buffered."""
+    """They run, and nothing moves; a card or process that computes may hide a training whose stdout is buffered."""
     runs = listed_run(seen)
-    if not runs or not seen.listed_still or seen.works:
+    if not runs or not seen.listed_still or seen.works or seen.cpu_works:
         return None
     return f"{runs}, yet nothing moved for {span(seen.listed_quiet)}"
 

@@ -1,6 +1,7 @@
 """The process table from /proc -> Process rows. Names and arguments are whatever a program wished.
 
-`stat` text: lines of `PID (NAME) STATE PPID START`, cut down on the box from /proc/PID/stat.
+`stat` text: lines of `PID (NAME) STATE PPID START`, cut down on the box from /proc/PID/stat; of Python's programs with
+the CPU ticks behind them, of the user and of the system.
 `cmdline` text: `==> DIR/PID/cmdline <==` before each list of arguments, NUL written as 0x1f.
 """
 
@@ -18,7 +19,7 @@ ARGUMENT_LIMIT = 1024
 SEPARATOR = "\x1f"
 # A name has at most 15 bytes, 64 for kernel threads, and may hold anything, also ") R 1" and a newline.
 _STAT = re.compile(
-    r"^([0-9]{1,10}) \((.{0,64}?)\) ([A-Za-z]) ([0-9]{1,10}) ([0-9]{1,20})$",
+    r"^([0-9]{1,10}) \((.{0,64}?)\) ([A-Za-z]) ([0-9]{1,10}) ([0-9]{1,20})(?: ([0-9]{1,18}) ([0-9]{1,18}))?$",
     re.ASCII | re.DOTALL | re.MULTILINE,
 )
 _HEADER = re.compile(r"^==> /?(?:.*/)?([0-9]{1,10})/cmdline <==$", re.ASCII | re.MULTILINE)
@@ -31,9 +32,10 @@ def parse_processes(
     argvs = _arguments(cmdline)
     rows: dict[int, Process] = {}
     for match in _STAT.finditer(stat.decode("utf-8", "replace")):
-        pid, name, state, ppid, start = match.groups()
+        pid, name, state, ppid, start, user, system = match.groups()
         age = None if uptime is None else max(0.0, uptime - int(start) / TICKS)
-        row = Process(int(pid), int(ppid), plain(name), argvs.get(int(pid), ()), state, age)
+        cpu = None if user is None else (int(user) + int(system)) / TICKS
+        row = Process(int(pid), int(ppid), plain(name), argvs.get(int(pid), ()), state, age, cpu)
         rows.setdefault(row.pid, row)
         if len(rows) >= MAX_PROCESSES:
             break

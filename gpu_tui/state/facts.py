@@ -10,7 +10,7 @@ from gpu_tui.core.cut_short import went_last
 from gpu_tui.core.facts import Evidence
 from gpu_tui.core.idle import BUSY_SHARE, unknown_cards
 from gpu_tui.core.levels import share
-from gpu_tui.core.liveness import Run, find_run, find_trainers
+from gpu_tui.core.liveness import Run, descendants, find_run, find_trainers
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.pulse import stall_after
 from gpu_tui.core.queue_history import CellRun
@@ -133,6 +133,7 @@ def evidence_of(
         seen_alive=witness.alive_at is not None,
         halted=_halted(run),
         busy=utilization(table),
+        cpu_works=_cpu_works(kept, run, now),
         data_bound=alive is True and _data_bound(kept, now, log_quiet),
         quiet_seconds=_at_most(None if seen is None else witness.life.quiet(seen), signs, youth),
         # A card that nobody has looked at may compute.
@@ -167,6 +168,16 @@ def evidence_of(
         jobs=jobs,
         jobs_why=jobs_why,
     )
+
+
+def _cpu_works(kept: InstanceState, run: Run | None, now: float) -> bool:
+    """What trains, or a job that is listed, keeps a core at work."""
+    processes = kept.fresh(metrics.PROCESSES, now)
+    pids = {one.pid for one in run.trainers} if run else set()
+    for metric in (metrics.TMUX, metrics.DETACHED):
+        jobs = kept.fresh(metric, now)
+        pids |= {job.pids[0] for job in (jobs.jobs if jobs else ()) if job.pids and job.live}
+    return kept.witness.computes(pids | descendants(processes or (), pids))
 
 
 def _youth(kept: InstanceState, run: Run | None, now: float) -> float | None:

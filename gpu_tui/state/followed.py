@@ -111,14 +111,16 @@ class FollowedLogs:
         }
         return {cell: why for cell, why in told.items() if why is not None}
 
-    def stillness(self) -> dict[str, tuple[float, float | None]]:
-        """Of each cell whose logs are all followed: since when none has moved, and its typical pause."""
+    def stillness(self, *, by_file: bool = False) -> dict[str, tuple[float, float | None]]:
+        """Of each cell whose logs are all followed: since when none has moved, and its typical pause; `by_file`: only
+        where the box's own time of each file tells.
+        """
         told: dict[str, tuple[float, float | None]] = {}
         unread: set[str] = set()
         for source, one in self._followed.items():
             if source.cell is None:
                 continue
-            at = self._moved(source, one)
+            at = self._written(source.path) if by_file else self._moved(source, one)
             if one.error or at is None:
                 unread.add(source.cell)
                 continue

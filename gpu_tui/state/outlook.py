@@ -11,7 +11,6 @@ from gpu_tui.core.cut_short import went_last
 from gpu_tui.core.ending import ending_words
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
-from gpu_tui.core.halted import STOPPED, halted
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
@@ -37,6 +36,7 @@ from gpu_tui.state.facts import (
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.oom import ONE_LOOK, oom_of
 from gpu_tui.state.queue_rows import queue_rows
+from gpu_tui.state.stillness import stopped
 from gpu_tui.state.views import Cost, InstanceView, signs_of
 
 RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
@@ -66,7 +66,7 @@ def view_of(
         kept, now, anchored,
         account=account, queue=queue, alive=alive, idle=idle, thresholds=thresholds,
     )  # fmt: skip
-    stopped = _halted(kept, run, queue)
+    halts, all_halt = stopped(kept, run, queue, now)
     seen = Now(
         now=now,
         link=kept.link,
@@ -85,10 +85,8 @@ def view_of(
         idle=idle,
         trainer_alive=alive,
         losses=_losses(kept, queue),
-        extras=(*_open_end(kept), *stopped, *_unnamed(kept)),
-        halted=run is not None
-        and bool(stopped)
-        and all(one.state == STOPPED for one in run.trainers),
+        extras=(*_open_end(kept), *halts, *_unnamed(kept)),
+        halted=all_halt,
         held=kept.book.standing,
     )
     kept.book.set_conditions(conditions(seen), now)
@@ -150,13 +148,6 @@ def _unnamed(kept: InstanceState) -> Iterator[Condition]:
     names = " or ".join(dict.fromkeys(sign.platform for sign in signs))
     evidence = f"it looks like {names} ({signs[0].name}), and is watched as a bare box"
     yield Condition("platform", Severity.WARN, evidence, "probe:signs")
-
-
-def _halted(kept: InstanceState, run: Run | None, queue: Queue) -> tuple[Condition, ...]:
-    """Who trains here and is stopped; on the login node of a cluster others may be."""
-    if run is None or kept.instance.scheduler is not None:
-        return ()
-    return tuple(halted(run.trainers, queue))
 
 
 def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:

@@ -43,7 +43,7 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         )
     logs = {job.name: job.stdout for table in tables for job in table.jobs}
     queue = _with_unread(kept, with_jobs(queue, tables, evidence, box_now=box_now), logs)
-    return with_stillness(kept, queue, now)
+    return with_stillness(kept, queue, now, run)
 
 
 def _with_unread(kept: InstanceState, queue: Queue, logs: Mapping[str, str | None]) -> Queue:

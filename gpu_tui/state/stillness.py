@@ -1,15 +1,18 @@
-"""Which of the cells that run have stood still, by their own logs and files."""
+"""Which of the cells that run are stopped or have stood still, by their processes, their own logs and files."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
 from gpu_tui.core import metrics
 from gpu_tui.core.facts import BUSY_SHARE
+from gpu_tui.core.halted import all_halted, candidates, halted, held_for
+from gpu_tui.core.liveness import Run, descendants
 from gpu_tui.core.pulse import stall_after
-from gpu_tui.core.readings import FileTable
+from gpu_tui.core.readings import FileTable, Process
+from gpu_tui.core.rules import Condition
 from gpu_tui.core.stillness import computes, still
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.instance import InstanceState
@@ -19,18 +22,59 @@ from gpu_tui.state.views import utilization
 CAUGHT_UP = 30.0  # seconds of a connection: before that a log may lie behind
 
 
-def with_stillness(kept: InstanceState, queue: Queue, now: float) -> Queue:
+def owners_of(kept: InstanceState, now: float) -> Mapping[int, str]:
+    """The cell of each job whose process is known, by its PID."""
+    return {
+        job.pids[0]: job.name
+        for metric in (metrics.TMUX, metrics.DETACHED)
+        if (jobs := kept.fresh(metric, now)) is not None
+        for job in jobs.jobs
+        if job.pids and job.live
+    }
+
+
+def stopped(
+    kept: InstanceState, run: Run | None, queue: Queue, now: float
+) -> tuple[tuple[Condition, ...], bool]:
+    """Who trains here and is stopped, and whether that is everyone; on the login node of a cluster others may be."""
+    processes = kept.fresh(metrics.PROCESSES, now)
+    if run is None or processes is None or kept.instance.scheduler is not None:
+        return (), False
+    owners = owners_of(kept, now)
+    own = {one.pid for one in run.runners} | descendants(
+        processes, {one.pid for one in run.runners}
+    )
+    if (cell := _only_own(queue)) is not None:
+        owners = {**owners, **dict.fromkeys(own, cell)}
+    traced = {
+        pid: severity
+        for pid, (since, first) in kept.witness.traced.items()
+        if (severity := held_for(now - since, first=first)) is not None
+    }
+    found = tuple(
+        halted(candidates(processes, run, owners), queue, owners, processes, traced=traced)
+    )
+    jobs = owners_of(kept, now)
+    return found, all_halted(run, queue, found, jobs)
+
+
+def _only_own(queue: Queue) -> str | None:
+    """The cell of the queue's own script that runs."""
+    own = [c.name for c in queue.cells if c.job is None and c.state is CellState.RUNNING]
+    return own[0] if len(own) == 1 else None
+
+
+def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | None) -> Queue:
     """The queue with a word for each cell that runs and has not moved for longer than a stall takes.
 
-    Of what a scheduler runs elsewhere no card is seen here: a silent log alone says too little.
+    Of what a scheduler runs elsewhere no card is seen here: a silent log alone says too little. Of one that is stopped
+    its process says more.
     """
-    if (
-        kept.instance.scheduler is not None
-        or not kept.link.live
-        or now - kept.link.since < CAUGHT_UP
-    ):
+    if kept.instance.scheduler is not None or not kept.link.live:
         return queue
-    known = kept.logs.stillness()
+    halts = {one.cell: one.evidence for one in stopped(kept, run, queue, now)[0]}
+    # What a log says may lie behind a connection that is new; the time of its file does not.
+    known = kept.logs.stillness(by_file=now - kept.link.since < CAUGHT_UP)
     runs = [place for place, cell in enumerate(queue.cells) if cell.state is CellState.RUNNING]
     quiet = {
         place: now - since
@@ -38,19 +82,17 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float) -> Queue:
         if (found := known.get(queue.cells[place].name)) is not None
         and now - (since := found[0]) > _limit(kept, found[1])
     }
+    cells: list[Cell] = list(queue.cells)
+    for place in runs:
+        if (why := halts.get(cells[place].name)) is not None:
+            cells[place] = replace(cells[place], why=why)
+            quiet.pop(place, None)
     if not quiet:
-        return queue
+        return replace(queue, cells=tuple(cells)) if halts else queue
     moving = _moved_lately(kept, {queue.cells[place].name for place in quiet}, now)
-    pids = {
-        job.name: job.pids[0]
-        for metric in (metrics.TMUX, metrics.DETACHED)
-        if (jobs := kept.fresh(metric, now)) is not None
-        for job in jobs.jobs
-        if job.pids
-    }
+    pids = {name: pid for pid, name in owners_of(kept, now).items()}
     processes, table = kept.fresh(metrics.PROCESSES, now), kept.fresh(metrics.GPUS, now)
     busy = utilization(table)
-    cells: list[Cell] = list(queue.cells)
     for place, seconds in quiet.items():
         cell = cells[place]
         if cell.name in moving:
@@ -59,8 +101,18 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float) -> Queue:
             works: bool | None = busy > BUSY_SHARE
         else:
             works = computes(pids.get(cell.name), processes, table)
-        cells[place] = still(cell, seconds, works)
+        own = {pids[cell.name]} if cell.name in pids else set()
+        if not own and run is not None and cell.name == _only_own(queue):
+            own = {one.pid for one in run.trainers}
+        cells[place] = still(cell, seconds, works, cpu=works_by_cpu(kept, own, processes))
     return replace(queue, cells=tuple(cells))
+
+
+def works_by_cpu(
+    kept: InstanceState, pids: Collection[int], processes: Sequence[Process] | None
+) -> bool:
+    """One of these processes, or one below them, computes."""
+    return kept.witness.computes({*pids} | descendants(processes or (), {*pids}))
 
 
 def _limit(kept: InstanceState, pause: float | None) -> float:

@@ -7,12 +7,13 @@ on, the time seen idle. What a restart of the program must not lose is kept in t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import isfinite
 
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.halted import TRACED
 from gpu_tui.core.idle import IdleClock
 from gpu_tui.core.liveness import Run, Session, session_of
 from gpu_tui.core.manifest import must_load
@@ -28,6 +29,8 @@ STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two m
 QUARTER = 900.0  # time zones differ by quarters of an hour
 ZONE_SLACK = 60.0  # between a stamp and its line's arrival
 LONGEST_OFFSET = 15 * 3600.0
+BETWEEN_LOOKS = 1.0  # seconds: CPU time is counted in hundredths
+AT_WORK = 0.1  # cores: a process that waits uses less, also one that polls for its peers
 
 PULSE = "pulse"  # what the history calls the last look at the files
 
@@ -68,6 +71,12 @@ class Witness:
         self._pulse_written: float | None = None
         self._zone: float | None = None
         self._kept: dict[str, str] = {}  # by us, of what the history holds
+        self.traced: dict[
+            int, tuple[float, bool]
+        ] = {}  # PID in state t: since when, at first sight
+        self._computed: dict[int, tuple[float, float]] = {}  # PID -> our time, its CPU seconds
+        self._shares: dict[int, float] = {}  # PID -> cores that it used lately
+        self._looked: float | None = None  # at the processes
 
     # --- readings ---------------------------------------------------------------------------
 
@@ -81,6 +90,8 @@ class Witness:
                 self._oom(value.oom_kill, at)
         elif metric == metrics.HOST.name and isinstance(value, Host) and value.boot_id:
             self._boot(value.boot_id, at)
+        elif metric == metrics.PROCESSES.name and isinstance(value, tuple):
+            self._processes(value, at)
 
     def _files(self, table: FileTable, tracks: Tracks, at: float) -> None:
         box_now = box_time(tracks, at)
@@ -98,6 +109,31 @@ class Witness:
             self._pulse_written = at
             told = json.dumps([box_of(self._instance), *numbers])
             self._history.set_counter(self._instance.name, PULSE, told, at)
+
+    def _processes(self, table: tuple[Process, ...], at: float) -> None:
+        """Who is held by a debugger, and since when; who computes, over several looks."""
+        held = [process.pid for process in table if process.state == TRACED]
+        self.traced = {pid: self.traced.get(pid, (at, self._looked is None)) for pid in held}
+        computed, shares = {}, {}
+        for process in table:
+            old = self._computed.get(process.pid)
+            now = old if process.cpu_seconds is None else (at, process.cpu_seconds)
+            if now is None:
+                continue
+            pid, share = process.pid, self._shares.get(process.pid)
+            if old is None or now[1] < old[1]:
+                share = 1.0 if process.state == "R" else 0.0
+            elif now[0] - old[0] < BETWEEN_LOOKS:
+                now = old
+            else:
+                newest = (now[1] - old[1]) / (now[0] - old[0])
+                share = newest if share is None else (share + newest) / 2
+            computed[pid], shares[pid] = now, share or 0.0
+        self._computed, self._shares, self._looked = computed, shares, at
+
+    def computes(self, pids: Collection[int]) -> bool:
+        """One of these processes keeps a core at work; at a first look: it was found running."""
+        return any(self._shares.get(pid, 0.0) >= AT_WORK for pid in pids)
 
     def _oom(self, count: int, at: float) -> None:
         """The first look ever is a baseline; later looks, also after a restart, give a difference."""

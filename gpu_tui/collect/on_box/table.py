@@ -40,6 +40,7 @@ class ProcessTable:
         self._early = False
         self._rounds = 0
         self._rows: dict[str, bytes] = {}
+        self._ticks: dict[str, bytes] = {}  # of the CPU, of who was looked at just now
         self._threads: set[str] = set()
         self._arguments: dict[bytes, bytes] = {}
         self._told: list[bytes] | None = None
@@ -100,7 +101,8 @@ class ProcessTable:
         self._looks += 1
 
     def _stat(self) -> "dict[bytes, str]":
-        """Send the rows: PID (NAME) STATE PARENT START. Who it was, and its pid."""
+        """Send the rows: PID (NAME) STATE PARENT START, and of Python's programs the ticks. Who it was, and its pid."""
+        self._ticks = {}
         known = self._rows if self._early else {}
         self._rows, seen = {}, {}
         self._frames.say(b"open stat")
@@ -113,7 +115,7 @@ class ProcessTable:
             self._rows[pid] = row
             who, _, rest = row.rpartition(b")")
             seen[who + rest.split()[-1]] = pid
-            for line in row.split(b"\n"):
+            for line in (row + self._ticks.get(pid, b"")).split(b"\n"):
                 self._frames.put(line)
         self._frames.say(b"close 0")
         return seen
@@ -126,6 +128,8 @@ class ProcessTable:
         if words[1] == b"2":
             self._threads.add(pid)
             return b""
+        if who.partition(b" ")[2][:3] in (b"(py", b"(pt"):
+            self._ticks[pid] = b" " + b" ".join(words[11:13])
         return who + b") " + b" ".join((words[0], words[1], words[19]))
 
     def _cmdline(self, seen: "Mapping[bytes, str]") -> None:
