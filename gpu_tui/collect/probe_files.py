@@ -1,8 +1,8 @@
 """The files whose size and time tell what moves and what is there: one `stat` per look. Results may lie on a mount
 that died.
 
-Of the checkpoints that a run writes under names of its own, only the newest of each directory goes into that
-`stat`: `test` picks it in the shell itself, by usual names and folders, among so many names at most.
+Of the checkpoints and trackers' files that a run writes under names of its own, only the newest of each directory goes
+into that `stat`: `test` picks it in the shell itself, by usual names and folders, among so many names at most.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ ROW = 48  # bytes of a row beside the name
 NOT_STARTED = 126  # what a shell says of a program with more arguments than the kernel takes
 
 # What trainers call their checkpoints, also half written, and where they put them. Each of these reads the
-# directory once more: pt, pth, ckpt and pkl; safetensors; bin, h5, keras and msgpack.
+# directory once more: pt, pth, ckpt and pkl; safetensors; bin, h5, keras and msgpack. The same of what they log their
+# numbers to beside a log: TensorBoard's events, Lightning's and ultralytics' tables. The file of wandb is not among
+# them: a thread of its own writes the state of the machine there, also while the training hangs.
 _KINDS = ("[pc][tk]*", "safetensors*", "[bhkm][i5es]*")
 _FOLDERS = ("ckpt", "ckpts", "checkpoint", "checkpoints", "weights", "models")
 _CHECKPOINTS = " ".join(
@@ -37,6 +39,11 @@ _CHECKPOINTS = " ".join(
         *(f'"${place}"*.{kind}' for place in ("1", "folder") for kind in _KINDS),
         *(f'"$1"{folder}/*' for folder in _FOLDERS),
         '"$1"lightning_logs/*/checkpoints/*',
+        *(f'"$1"{place}*tfevents*' for place in ("", "*/", "runs/*/", "lightning_logs/*/")),
+        *(
+            f'"$1"{place}'
+            for place in ("metrics.csv", "results.csv", "lightning_logs/*/metrics.csv")
+        ),
     )
 )
 # newer NAME: is it there, and was it written after $last? A folder with a number, as checkpoint-500, is a

@@ -54,8 +54,13 @@ NEWEST = {
     "shards": "shards/checkpoint-500/model-00001-of-00002.safetensors",
     "steps": "steps/global_step20",
     "lightning": "lightning/lightning_logs/version_0/checkpoints/last.ckpt",
+    "board": "board/events.out.tfevents.1795000000.n1.7.0",
+    "runs": "runs/runs/Nov28_10-00-00_n1/events.out.tfevents.1795000000.n1.7.0",
+    "csv": "csv/lightning_logs/version_0/metrics.csv",
+    "yolo": "yolo/results.csv",
 }
 OLDER = (
+    *("board/epoch_1.pth", "yolo/weights/last.pt"),
     *("plain/epoch_1.pth", "half/epoch_1.pt", "folder/first.ckpt", "a b/weights/first.pt"),
     *(
         "shards/checkpoint-60/model.safetensors",
