@@ -7,6 +7,7 @@ seam: above it only `LinkError` and its children exist.
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, suppress
@@ -117,6 +118,16 @@ class AuthRejected(LinkError):
 
 
 OTHER_LOGIN = "use the platform's direct SSH instead of its proxy or SFTP-only login"
+START_UP = (
+    "a start-up file of the login shell (~/.bashrc, ~/.profile) replaced the command: "
+    "put `[[ $- == *i* ]] || return` at its top"
+)
+# tmux, screen, zellij and full-screen menus say so where a start-up file starts them without a terminal.
+WANTS_TERMINAL = re.compile(
+    r"not a (?:terminal|tty)|connected to a terminal|inappropriate ioctl|\bENOTTY\b", re.IGNORECASE
+)
+# A start-up file that reads its stdin reads the program that comes by it. It gets these empty lines instead.
+SPARE_LINES = "\n" * 8
 
 
 class NoShell(LinkError):
@@ -228,6 +239,20 @@ def nonce_of(connection: Connection) -> str:
 def shell_command(nonce: str) -> str:
     """Starts the sh that reads a program from stdin. The nonce is its first argument, `$1` of the program."""
     return f"exec /bin/sh -s {nonce}"
+
+
+def to_send(program: str) -> bytes:
+    """The bytes of a program for the stdin of the sh on the box."""
+    return f"{SPARE_LINES}{program}".encode("utf-8", "surrogateescape")
+
+
+def without_shell(login: str, said: str, exit: int | None, by_hand: str) -> NoShell:
+    """`login` (user@host) let us in, and something else than a POSIX sh `said` this and ended."""
+    reason = START_UP if WANTS_TERMINAL.search(said) else OTHER_LOGIN
+    return NoShell(
+        f"{login} lets us in, but there is no POSIX sh (exit {exit}): {said!r}",
+        next=f"{reason}; see what it says: {by_hand}",
+    )
 
 
 Taker = Callable[[bytes], bool]

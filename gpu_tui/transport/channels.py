@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import asyncssh
 
-from gpu_tui.transport.base import LinkLost, Taker
+from gpu_tui.transport.base import LinkLost, Taker, to_send
 from gpu_tui.transport.pulse import grant, keepalive
 
 HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to wait
@@ -48,7 +48,7 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
     """
 
     def __init__(self, program: str = "") -> None:
-        self._program = program.encode("utf-8", "surrogateescape")
+        self._program = to_send(program)
         self.stderr = bytearray()
         self.exit: int | None = None
         self._chunks: list[bytes] = []

@@ -26,7 +26,7 @@ from gpu_tui.core.fleet import SshAccess
 from gpu_tui.parse.lines import clean
 from gpu_tui.transport.access import Route, openssh_missing
 from gpu_tui.transport.base import (
-    OTHER_LOGIN,
+    SPARE_LINES,
     ChannelRefused,
     Completed,
     ConnectTimeout,
@@ -36,6 +36,8 @@ from gpu_tui.transport.base import (
     NoShell,
     new_nonce,
     shell_command,
+    to_send,
+    without_shell,
 )
 from gpu_tui.transport.channels import closing, guarded
 from gpu_tui.transport.files import SftpFiles
@@ -143,7 +145,7 @@ class OpenSshConnection:
         try:
             async with asyncio.timeout(limit):
                 answered = await self._echo(
-                    f"echo shell-$(({number} + 1)); exec cat\n", f"shell-{number + 1}"
+                    f"{SPARE_LINES}echo shell-$(({number} + 1)); exec cat\n", f"shell-{number + 1}"
                 )
         except TimeoutError:
             if self._log.passed:
@@ -172,10 +174,7 @@ class OpenSshConnection:
         """Logged in, and something else than a sh ran; what it said last is quoted."""
         code = self._master.returncode if self._master else None
         said = clean((self._said or "".join(self._way.lines[-1:]))[:120])
-        return NoShell(
-            f"{route.user}@{route.host} lets us in, but there is no POSIX sh (exit {code}): {said!r}",
-            next=f"{OTHER_LOGIN}; see what it says: {route.command}",
-        )
+        return without_shell(f"{route.user}@{route.host}", said, code, route.command)
 
     async def _spawn(self, words: Sequence[str]) -> Process:
         """In a session of its own: ssh finds no terminal to ask on, and no Ctrl-C reaches it."""
@@ -256,7 +255,7 @@ class OpenSshConnection:
             words = session_words(self._socket, what, subsystem=subsystem)
             session = Session(await self._spawn(words), self._lost)
             try:
-                session.write(program.encode("utf-8", "surrogateescape"))
+                session.write(b"" if subsystem else to_send(program))
                 yield session
             finally:
                 await session.end()

@@ -23,10 +23,10 @@ from gpu_tui.core.ports import Prompter
 from gpu_tui.transport import keys, openssh, patience
 from gpu_tui.transport.access import Route, routes_to
 from gpu_tui.transport.base import (
-    OTHER_LOGIN,
     LinkError,
     LinkLost,
     NoShell,
+    without_shell,
 )
 from gpu_tui.transport.channels import WINDOW
 from gpu_tui.transport.connection import SshConnection
@@ -300,8 +300,4 @@ async def _check_shell(connection: SshConnection, route: Route) -> None:
         ) from None
     if f"shell-{number + 1}".encode() not in done.stdout:
         said = (done.stderr or done.stdout)[:120].decode("utf-8", "replace").strip()
-        raise NoShell(
-            f"{route.user}@{route.host} lets us in, but there is no POSIX sh "
-            f"(exit {done.exit}): {said!r}",
-            next=f"{OTHER_LOGIN}; {by_hand}",
-        )
+        raise without_shell(f"{route.user}@{route.host}", said, done.exit, route.command)

@@ -104,6 +104,51 @@ async def test_motd_and_profile_noise_does_not_hide_the_shell(make_box: MakeBox)
     await connection.close()
 
 
+READERS = {
+    "a menu of the image": 'echo "noetic(1) foxy(2) ?"\nread edition\n[ "$edition" = 1 ] || :\n',
+    "two questions": "read -r name\nread -r -t 5 other\n",
+    "any key": "read -n 1 -s key\n",
+    "until it fits": 'for _ in 1 2 3; do read -r x; [ -n "$x" ] && break; done\n',
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("by", ["asyncssh", "openssh"])
+async def test_a_start_up_file_that_reads_its_stdin_takes_nothing_of_a_program(
+    box: Sshd, transport: SshTransport, name: str, by: str
+) -> None:
+    (box.home / ".bashrc").write_text(READERS[name])
+    access = {"transport": "openssh"} if by == "openssh" else {}
+    connection = await transport.connect(reach(box, **access))
+    try:
+        program = "main() {\necho begun\necho ended\n}\nmain\nexit\n"
+        async with connection.stream(program) as chunks:
+            said = b"".join([chunk async for chunk in chunks])
+        assert said.endswith(b"begun\nended\n")
+        assert (await connection.run("echo $((3 + 4))\n", limit=60)).stdout.endswith(b"7\n")
+    finally:
+        await connection.close()
+
+
+async def test_a_start_up_file_that_starts_tmux_is_named_in_the_advice(
+    box: Sshd, transport: SshTransport
+) -> None:
+    (box.home / ".bashrc").write_text('[ -z "$TMUX" ] && exec tmux new -A -s main\n')
+    with pytest.raises(NoShell) as caught:
+        await transport.connect(box.instance())
+    assert "not a terminal" in str(caught.value)
+    assert caught.value.next is not None
+    assert caught.value.next.startswith("a start-up file of the login shell")
+    assert "direct SSH" not in caught.value.next
+    box.home.joinpath(".bashrc").write_text(
+        "echo This service allows sftp connections only.; exit 1\n"
+    )
+    with pytest.raises(NoShell) as caught:
+        await transport.connect(box.instance())
+    assert caught.value.next is not None
+    assert "direct SSH" in caught.value.next
+
+
 # --- host keys ---
 
 
