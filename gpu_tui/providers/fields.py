@@ -54,9 +54,10 @@ def id_of(row: Row, name: str = "id") -> str:
 
 
 def text(row: Row, name: str, longest: int = 80) -> str | None:
-    """A text that is not empty, made harmless."""
+    """A text that is not empty, made harmless; some APIs pad theirs with blanks."""
     value = row.get(name)
-    return plain(value, longest) if isinstance(value, str) and value else None
+    value = value.strip() if isinstance(value, str) else None
+    return plain(value, longest) if value else None
 
 
 def status_of(row: Row, known: Container[str], what: str) -> str:
@@ -111,8 +112,9 @@ def iso_time(value: object) -> float | None:
 def address(host: object, port: object) -> Address | None:
     """Host and port of an ssh, if they are one."""
     if isinstance(port, str):
-        port = whole(port)
-    if not isinstance(host, str) or not host or isinstance(port, bool) or not isinstance(port, int):
+        port = whole(port.strip())
+    host = host.strip() if isinstance(host, str) else ""
+    if not host or isinstance(port, bool) or not isinstance(port, int):
         return None
     return (plain(host, 253), port) if 0 < port < 65_536 else None
 
@@ -121,6 +123,6 @@ def addresses(row: Row, name: str) -> tuple[str, ...]:
     """The one address under `name`, if it is one in numbers."""
     value = row.get(name)
     try:
-        return (str(ip_address(value)),) if isinstance(value, str) else ()
+        return (str(ip_address(value.strip())),) if isinstance(value, str) else ()
     except ValueError:
         return ()

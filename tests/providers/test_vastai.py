@@ -100,6 +100,16 @@ async def test_the_price_holds_the_storage_and_a_stop_leaves_it(
         assert state.parked == Money(0.0021, "USD")
 
 
+async def test_an_address_with_blanks_around_it_is_the_same_address(
+    server: VastServer, desk: Desk
+) -> None:
+    (plain,) = (await desk.ledger().read()).listed
+    row = server.rows[4242]
+    row |= {"public_ipaddr": f" {row['public_ipaddr']}\n", "ssh_host": f"{row['ssh_host']}\t"}
+    (padded,) = (await desk.ledger().read()).listed
+    assert padded == plain
+
+
 @pytest.mark.parametrize("count", [0, 1, 25, 26, 60])
 async def test_every_page_is_read(server: VastServer, desk: Desk, count: int) -> None:
     server.fill(count)
