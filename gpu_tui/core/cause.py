@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from gpu_tui.core.cut_short import cut_short
 from gpu_tui.core.facts import Evidence
+from gpu_tui.core.sweep import Cell, CellState
 
 KILLED_EXITS = {129: "SIGHUP", 130: "Ctrl-C", 137: "SIGKILL", 143: "SIGTERM"}
 GONE = "no process is left and the log has no end line"
@@ -86,16 +87,36 @@ def _killed(seen: Evidence) -> str | None:
         return None  # it may have been the kernel: nobody counted
     if signal:
         return f"it was killed from outside ({signal}), and the kernel counted no OOM kill"
-    # Of one that no queue script started nobody knows that it did not end by itself.
-    if seen.rebooted is False and seen.cells:
-        return "no end line, no exception, no OOM kill and no reboot: it was killed from outside"
+    # A queue's shell outlives its trainer and writes the end line: both went only if something took both.
+    if seen.rebooted is False and seen.cells and seen.together and _cut_cell(seen):
+        return (
+            "its runner went with it, without an end line, an exception, an OOM kill or a reboot: "
+            "it was killed from outside"
+        )
     return None
 
 
 def _unknown(seen: Evidence) -> str:
     if seen.exit_code == 137 or (seen.failure is not None and seen.failure.label == "killed"):
         return "it was killed; whether for memory cannot be told, nobody counted OOM kills before"
+    if (cell := _cut_cell(seen)) is not None and cell.share is not None:
+        return f"{cell.name}: its process is gone at {cell.share:.0%} of its way, and nothing told how it ended"
+    if seen.cells and cell is None and (waits := seen.queue.count(CellState.PENDING) if seen.queue else 0):
+        return left_waiting(waits)
     return (cut_short(seen.went) if seen.went else None) or GONE
+
+
+def left_waiting(cells: int) -> str:
+    """A queue whose own shell is gone, with cells that were to come."""
+    if cells == 1:
+        return "the queue's own shell is gone: the cell that waits will not start"
+    return f"the queue's own shell is gone: the {cells} cells that wait will not start"
+
+
+def _cut_cell(seen: Evidence) -> Cell | None:
+    """The cell of a queue that was at work when the run ended, and has no end line."""
+    cut = (one for one in seen.cells if one.state is CellState.FAILED and one.finished_at is None)
+    return next((one for one in cut if one.exit_code is None), None)
 
 
 CAUSES: tuple[tuple[Cause, Callable[[Evidence], str | None]], ...] = (

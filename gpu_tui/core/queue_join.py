@@ -31,6 +31,11 @@ FAST_AMONG = 3  # cells of a task that ended, before any of them is called fast
 ROUNDED = 1e-3  # a log says 31.12 of what a file says 31.118: the same epoch's
 NOTHING = CellEvidence()
 ARTIFACT = {True: "present", False: "missing", None: "unknown"}
+INTERRUPTED = "a newer queue start came before its end line"
+NO_END_LINE = "started, no end line, and no process of it is left"
+NO_RUNNER = "its runner was gone, so no exit code"
+# Failures that only the absence of a word says.
+WEAK_FAILURES = frozenset({INTERRUPTED, NO_END_LINE})
 WELL = frozenset({CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS})
 
 
@@ -285,18 +290,35 @@ def _unseen(index: int, history: QueueHistory) -> tuple[CellState, str | None]:
 def _open(run: CellRun, seen: CellEvidence, said: bool | None) -> tuple[CellState, str | None]:
     """A cell without an end line."""
     if run.interrupted:
-        return CellState.FAILED, "a newer queue start came before its end line"
+        return _without_runner(seen) if seen.ended_by_log else (CellState.FAILED, INTERRUPTED)
     if said is False:
         return CellState.FAILED, "QUEUE DONE lists it as failed; its own end line is missing"
     if said:
         why = "QUEUE DONE says that all exited 0, but its own end line is missing"
         return CellState.SUSPICIOUS, why
+    if seen.alive is False and seen.ended_by_log:
+        return _without_runner(seen)
     if seen.alive is False:
-        return CellState.FAILED, "started, no end line, and no process of it is left"
+        return CellState.FAILED, NO_END_LINE
     if seen.alive is None:
         why = "started, no end line, and nothing says whether it still runs"
         return CellState.CANNOT_TELL, why
     return CellState.RUNNING, None
+
+
+def _without_runner(seen: CellEvidence) -> tuple[CellState, str | None]:
+    """A cell whose log came to its end, with nobody left to write its end line."""
+    against = []
+    if seen.artifact is False:
+        where = f" ({seen.artifact_why})" if seen.artifact_why else ""
+        against.append(f"its artifact is missing{where}")
+    elif seen.artifact_old:
+        against.append("its artifact is older than its start")
+    if seen.diverged:
+        against.append(LOSS_LOST)
+    if against:
+        return CellState.SUSPICIOUS, f"finished by its log, but {' and '.join(against)}; {NO_RUNNER}"
+    return CellState.FINISHED, f"finished by its log; {NO_RUNNER}"
 
 
 # --- when it ends ----------------------------------------------------------------------------------

@@ -92,6 +92,9 @@ class CellEvidence:
     begun: float | None = None  # the part at which this attempt was first seen
     artifact_why: str | None = None  # where it is instead, or why that is not known
     best: Mapping[str, float] = field(default_factory=dict)  # its best_metrics.json
+    # Its log says that it came to its end: its counters or its last words, and no failure.
+    ended_by_log: bool = False
+    artifact_old: bool = False  # its artifact was written before this attempt began
 
 
 def total_of(done: int | None, total: int | None) -> int | None:

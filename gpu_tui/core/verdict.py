@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpu_tui.core import verdict_jobs as jobs
-from gpu_tui.core.cause import GONE, Cause, cause_of
+from gpu_tui.core.cause import GONE, Cause, cause_of, left_waiting
 from gpu_tui.core.cut_short import cut_early
 from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState, Queue, half_well
@@ -221,7 +221,11 @@ def _not_started(seen: Evidence) -> str | None:
 
 
 def _over(seen: Evidence) -> str | None:
-    return "every cell has its end line, though the queue's own is missing" if seen.over else None
+    if not seen.over:
+        return None
+    if any(cell.logged and cell.exit_code is None for cell in seen.cells):
+        return "every cell came to its end, though the queue's own end line is missing"
+    return "every cell has its end line, though the queue's own is missing"
 
 
 def _frozen_but_whole(seen: Evidence) -> str | None:
@@ -317,9 +321,7 @@ def _runner_gone(seen: Evidence) -> str | None:
     waiting = seen.queue.count(CellState.PENDING) if seen.queue else 0
     if seen.runner is not False or not waiting:
         return None
-    if waiting == 1:
-        return "the queue's own shell is gone: the cell that waits will not start"
-    return f"the queue's own shell is gone: the {waiting} cells that wait will not start"
+    return left_waiting(waiting)
 
 
 def _halted(seen: Evidence) -> str | None:

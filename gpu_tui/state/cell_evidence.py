@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.artifact import Found, Layout, Shelf, layout_of
+from gpu_tui.core.cut_short import COMPLETE
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellEvidence
 from gpu_tui.state.facts import cells_alive_of, offset_of, read_on_box
 from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.job_tables import ending_of
 from gpu_tui.state.traces import CellTrace
 from gpu_tui.state.witness import STAMP_SLACK
 
@@ -40,7 +42,8 @@ def cell_evidence(
         if best is not None and scored_at > _ended(kept, name, offset):
             seen = replace(seen, best=best)  # what was read before is of an earlier run or epoch
         trace = kept.cells.get(name)
-        evidence[name] = seen if trace is None else _traced(seen, trace, epochs.get(name), now)
+        seen = seen if trace is None else _traced(seen, trace, epochs.get(name), now)
+        evidence[name] = _with_end(kept, name, seen, found, offset)
     return evidence
 
 
@@ -76,6 +79,27 @@ def _ended(kept: InstanceState, name: str, offset: float) -> float:
     """When its queue's log says that it ended, by the box's clock and a little later; 0 where it does not."""
     run = kept.queue_history.runs.get(name)
     return run.finished - offset + STAMP_SLACK if run and run.finished else 0.0
+
+
+def _with_end(
+    kept: InstanceState, name: str, seen: CellEvidence, found: Found | None, offset: float
+) -> CellEvidence:
+    """With what its log says of the end of an attempt of which the queue's log has only the start."""
+    run = kept.queue_history.runs.get(name)
+    if run is None or run.ended or not (seen.alive is False or run.interrupted):
+        return seen
+    end = ending_of(kept, name)
+    counted = seen.part is not None and seen.part >= COMPLETE
+    if end.failure is not None or not (counted or end.good):
+        return seen
+    old = False
+    if found is not None and found.there and run.started is not None:
+        begun = run.started - offset - STAMP_SLACK
+        home = f"{(kept.instance.results.remote or '').rstrip('/')}/{found.run}/"
+        table = kept.value(metrics.FILES)
+        files = table.found.items() if table else ()
+        old = not any(path.startswith(home) and one.mtime >= begun for path, one in files)
+    return replace(seen, ended_by_log=True, artifact_old=old)
 
 
 def _shelf(kept: InstanceState, files: FileTable) -> Shelf:

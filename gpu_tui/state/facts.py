@@ -130,6 +130,7 @@ def evidence_of(
         alive=alive,
         settling=run is not None and log_is_newer(kept, now),
         runner=bool(run.runners) if run and run.alive and witness.runner_seen else None,
+        together=witness.runner_last,
         seen_alive=witness.alive_at is not None,
         halted=_halted(run),
         busy=utilization(table),

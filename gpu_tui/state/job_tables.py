@@ -306,7 +306,7 @@ class _Endings(Mapping[str, Ending]):
         if name not in self._known:
             if name not in self._names:
                 raise KeyError(name)
-            self._known[name] = _ending(self._kept, name)
+            self._known[name] = ending_of(self._kept, name)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -316,7 +316,8 @@ class _Endings(Mapping[str, Ending]):
         return len(self._names)
 
 
-def _ending(kept: InstanceState, name: str) -> Ending:
+def ending_of(kept: InstanceState, name: str) -> Ending:
+    """The end of one cell, as far as its followed logs say it."""
     alarm = kept.book.failure(name, ended=True)
     trace = kept.cells.get(name)
     place = trace.course.place if trace else None

@@ -32,6 +32,7 @@ LONGEST_OFFSET = 15 * 3600.0
 BETWEEN_LOOKS = 1.0  # seconds: CPU time is counted in hundredths
 AT_WORK = 0.1  # cores: a process that waits uses less, also one that polls for its peers
 
+RUNNER_LAST = "runner_last"  # the counter with the box on which the queue's shell lived last
 PULSE = "pulse"  # what the history calls the last look at the files
 
 Tracks = Mapping[str, Track[object]]
@@ -63,6 +64,8 @@ class Witness:
         self.oom_rose: OomRise | None = None
         self.rebooted_at: float | None = None  # our time when another boot id was first seen
         self.runner_seen = False
+        # The queue's own shell lived at the last sight of the run, also in an earlier watch.
+        self.runner_last = history.counter(instance.name, RUNNER_LAST) == box_of(instance)
         self._oom_last: int | None = None
         self._oom_looked: float | None = None
         self._oom_written: float | None = None  # when that was last put down
@@ -227,6 +230,8 @@ class Witness:
         if run.alive and at != self.alive_at:
             self.alive_at, self.gone_at = at, None
             self.runner_seen = self.runner_seen or bool(run.runners)
+            self.runner_last = bool(run.runners)
+            self._keep(RUNNER_LAST, box_of(self._instance) if run.runners else "", at)
             self.session = session_of(processes, run)
 
     @property

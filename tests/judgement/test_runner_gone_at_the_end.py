@@ -1,0 +1,170 @@
+"""A cell whose queue lost its shell: the log, the artifacts and the absent runner say together how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from judgement.scene import INIT, QUEUE_LOG, ROOT, TRAINER, Scene, cell_log, gpu
+from judgement.verdict_scenarios import A, began, done, ended, gone, running
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.mask import Mask
+from gpu_tui.core.resume import resume_of
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.contract import check_json
+from gpu_tui.state.report import handover
+from gpu_tui.state.views import InstanceView
+
+NO_CODE = "its runner was gone, so no exit code"
+ORPHAN = replace(TRAINER, ppid=1)
+
+
+def orphaned(s: Scene) -> None:
+    """The queue's shell died; its trainer goes on."""
+    s.processes = (INIT, ORPHAN)
+    s.watch(60, lambda s, _: s.touch(A))
+
+
+def cell(view: InstanceView, name: str = "a") -> Cell:
+    return next(one for one in view.queue.cells if one.name == name)
+
+
+def kinds(view: InstanceView) -> list[tuple[str, str | None, Severity]]:
+    return [(one.kind, one.cell, one.severity) for one in view.findings]
+
+
+def last_cell(s: Scene) -> None:
+    """Cell a ended with its code, b is at work."""
+    running(s)
+    s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b"))
+    s.touch(f"{ROOT}/out/a/best.pth")
+    s.write(cell_log("b"), "Epoch 3/20 train_loss: 0.81\n")
+
+
+def restarted(s: Scene) -> Scene:
+    """Another start of the program; the box is as it was."""
+    again = Scene(history=s.history, at=s.at, uptime=s.uptime)
+    again.files, again.roster = s.files, s.roster
+    again.processes, again.gpus, again.memory = s.processes, s.gpus, s.memory
+    again.link("live")
+    return again
+
+
+def test_the_last_cell_ended_after_its_runner_died_and_is_finished_by_its_log() -> None:
+    s = Scene()
+    last_cell(s)
+    orphaned(s)
+    s.write(cell_log("b"), "Epoch 20/20 train_loss: 0.11\n")
+    s.touch(f"{ROOT}/out/b/best.pth")
+    gone(s)
+    view = s.view()
+    b = cell(view, "b")
+    assert (b.state, b.why, b.exit_code) == (CellState.FINISHED, f"finished by its log; {NO_CODE}", None)
+    assert (view.verdict, view.cause, kinds(view)) == ("finished", None, [])
+    assert resume_of(view.queue.cells).start is None
+    assert check_json(s.store.view(s.at))["verdict"] == "healthy"
+    told = handover(s.store.view(s.at), {}, Mask(), version="1", fleet=None)
+    assert "nothing is left to run" in told
+    assert "killed" not in told
+
+
+@pytest.mark.parametrize("words", ["Training completed.\n", "Epoch 20/20 train_loss: 0.11\n"])
+def test_cells_that_wait_are_named_and_the_one_that_ended_is_not_begun_again(words: str) -> None:
+    s = Scene()
+    running(s)
+    orphaned(s)
+    s.write(A, words)
+    s.touch(f"{ROOT}/out/a/best.pth")
+    gone(s)
+    view = s.view()
+    assert cell(view).state is CellState.FINISHED
+    assert (view.verdict, view.cause) == ("crashed", "unknown")
+    assert view.because[0] == "the queue's own shell is gone: the cell that waits will not start"
+    start = resume_of(view.queue.cells).start
+    assert start is not None
+    assert start.name == "b"
+
+
+@pytest.mark.parametrize(
+    ("artifact", "why"),
+    [
+        (None, f"its artifact is missing (there is no best.pth in {ROOT}/out/a); {NO_CODE}"),
+        (9_000.0, f"its artifact is older than its start; {NO_CODE}"),
+    ],
+)
+def test_an_end_that_left_no_artifact_of_its_own_is_in_doubt(artifact: float | None, why: str) -> None:
+    s = Scene()
+    running(s)
+    orphaned(s)
+    s.write(A, "Epoch 20/20 train_loss: 0.11\n")
+    if artifact is not None:
+        s.touch(f"{ROOT}/out/a/best.pth", artifact)
+    gone(s)
+    assert cell(s.view()).state is CellState.SUSPICIOUS
+    assert cell(s.view()).why == f"finished by its log, but {why}"
+
+
+def test_a_trainer_that_went_on_its_own_half_way_was_killed_by_nobody_that_is_known() -> None:
+    s = Scene()
+    running(s)
+    orphaned(s)
+    gone(s)
+    view = s.view()
+    assert (view.verdict, view.cause) == ("crashed", "unknown")
+    assert view.because[0] == "a: its process is gone at 15% of its way, and nothing told how it ended"
+    assert cell(view).state is CellState.FAILED
+
+
+def test_the_first_look_at_an_open_cell_without_a_process_tells_no_kill() -> None:
+    s = Scene()
+    running(s)
+    gone(s)
+    assert s.view().cause == "killed"  # both were seen to go
+    s.history.set_counter("box", "runner_last", "", s.at)
+    again = restarted(s)
+    again.write(QUEUE_LOG, began(s, "a", 600), history=True, ago=600)
+    again.write(A, "Epoch 3/20 train_loss: 0.81\n", history=True, ago=60)
+    again.watch(60)
+    assert (again.view().verdict, again.view().cause) == ("crashed", "unknown")
+
+
+def test_a_failure_in_the_log_goes_before_counters_that_came_to_their_end() -> None:
+    s = Scene()
+    running(s)
+    orphaned(s)
+    s.write(A, "Epoch 20/20 train_loss: 0.11\nRuntimeError: disk quota exceeded while saving\n")
+    gone(s)
+    assert cell(s.view()).state is CellState.FAILED
+    assert s.view().verdict == "crashed"
+
+
+def test_a_loss_that_was_nan_at_the_end_is_no_good_end() -> None:
+    s = Scene()
+    running(s)
+    orphaned(s)
+    s.write(A, "Epoch 20/20 train_loss: nan\n")
+    s.touch(f"{ROOT}/out/a/best.pth")
+    gone(s)
+    assert cell(s.view()).state is CellState.SUSPICIOUS
+
+
+def test_an_end_line_that_came_is_as_before() -> None:
+    s = Scene()
+    last_cell(s)
+    s.write(QUEUE_LOG, ended(s, "b", 0) + done(s))
+    s.touch(f"{ROOT}/out/b/best.pth")
+    gone(s)
+    assert (cell(s.view(), "b").exit_code, cell(s.view(), "b").why) == (0, None)
+    assert s.view().verdict == "finished"
+
+
+def test_a_trainer_at_its_last_step_that_still_saves_is_at_work() -> None:
+    s = Scene()
+    running(s)
+    orphaned(s)
+    s.write(A, "Epoch 20/20 train_loss: 0.11\n")
+    s.gpus = gpu(0.0)
+    s.watch(120, lambda s, _: s.touch(f"{ROOT}/out/a/best.pth"))
+    assert cell(s.view()).state is CellState.RUNNING
+    assert s.view().verdict == "running"
