@@ -16,7 +16,7 @@ from gpu_tui.core.jobs import Job
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 
-LIVE_KEPT, GONE_KEPT = 200, 50  # of one source
+LIVE_KEPT, GONE_KEPT = 200, 200  # of one source
 LONGEST = 3 * 86_400.0  # seconds since a run was seen: whoever looks again after that begins anew
 GONE_FOR = 86_400.0  # seconds for which one that is gone is told of again
 _SIGN = "sha256:"

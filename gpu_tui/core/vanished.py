@@ -6,7 +6,7 @@ back under the same name is a new attempt (`restarts`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -63,6 +63,7 @@ NOTHING = Ending()
 class Vanished:
     """Feed it the tables of one source and of processes; it remembers who is no longer in them."""
 
+    ended: Collection[str] = ()  # those whose end is known: they are kept before the others
     _last: dict[str, Job] = field(default_factory=dict)
     _gone: dict[str, Job] = field(default_factory=dict)
     _unlisted: set[str] = field(default_factory=set)  # of those: whose process was seen since
@@ -83,7 +84,8 @@ class Vanished:
     def memory(self, box: str, at: float, host_key: str | None = None) -> str:
         """For the next watch, as of a look at `at`; empty where there is nobody to remember."""
         live = (job for job in self._last.values() if job.live)
-        return written(box, at, live, self._gone.values(), host_key)
+        gone = sorted(self._gone.values(), key=lambda job: job.name in self.ended)
+        return written(box, at, live, gone, host_key)
 
     def _remember(self, at: float) -> None:
         """Who was there when another watch looked last is judged as if we had; when they went is not known: they
@@ -97,7 +99,7 @@ class Vanished:
         self._gone = {
             job.name: replace(job, why=job.why or GONE)
             for job in memory.gone
-            if at - (job.seen_at or job.finished_at or 0.0) <= GONE_FOR
+            if job.name in self.ended or at - (job.seen_at or job.finished_at or 0.0) <= GONE_FOR
         }
         self._recalled = dict.fromkeys((*self._last, *self._gone), at)
 
@@ -132,7 +134,8 @@ class Vanished:
                 self._gone[name] = _left_behind(job, same, at)
             # Else it has another name: a second one beside it is called as it was, or its log was found.
         while len(self._gone) > GONE_KEPT:
-            del self._gone[next(iter(self._gone))]
+            unknown = (name for name in self._gone if name not in self.ended)
+            del self._gone[next(unknown, next(iter(self._gone)))]
         self._unlisted &= self._gone.keys()
         self._recalled = {name: at for name, at in self._recalled.items() if name in self._gone}
         self._restarts.keep({*now, *self._gone})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.alarms import ECHO_WITHIN, Alarm, CellAlarms
+from gpu_tui.core.alarms import ECHO_WITHIN, LASTING, NUMBERS, Alarm, CellAlarms
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.raised import Raised
@@ -24,6 +24,8 @@ class Book:
 
     instance: str
     since: float | None = None  # somebody looks without a gap
+    # Of cells whose end is known: alarms of logs that may not be read any more.
+    recalled: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
     _logged: dict[str | None, CellAlarms] = field(default_factory=dict)
     _raised: dict[str | None, Raised] = field(default_factory=dict)  # of the same attempts
     _now: dict[tuple[str, str | None, str | None], Finding] = field(default_factory=dict)
@@ -73,6 +75,23 @@ class Book:
     def failure(self, cell: str | None, *, ended: bool = False) -> Alarm | None:
         """What ended the attempt at a cell, as far as its logs tell; `ended` = others know that it did."""
         return self._logged[cell].failure(ended=ended) if cell in self._logged else None
+
+    def cause(self, cell: str | None) -> Alarm | None:
+        """What ended a cell that has ended badly, also by what was read of it before."""
+        recalled = self.recalled.get(cell, ()) if cell is not None else ()
+        dead = (
+            alarm
+            for alarm in recalled
+            if not alarm.past
+            and (alarm.severity is Severity.FATAL or alarm.label not in NUMBERS | LASTING)
+        )
+        return self.failure(cell, ended=True) or next(dead, None)
+
+    def shown(self, cell: str | None) -> Iterator[Alarm]:
+        """The alarms of one cell that a person should see, by the logs that are read now."""
+        if (alarms := self._logged.get(cell)) is not None:
+            shown = [*alarms.shown(ended=("crashed", cell, None) in self._now)]
+            yield from (one for one in shown if not _named_below(one, shown))
 
     def set_conditions(self, conditions: Iterable[Condition], now: float) -> None:
         """Replace the conditions that are so now; one that goes on keeps when it was first seen.
@@ -131,26 +150,34 @@ class Book:
         return tuple(sorted(merged.values(), key=lambda f: (f.severity.rank, -f.last_seen, f.kind)))
 
     def _from_logs(self, since: Callable[[str | None, Alarm], str | None]) -> Iterator[Finding]:
-        for cell, alarms in self._logged.items():
-            shown = [*alarms.shown(ended=("crashed", cell, None) in self._now)]
-            for alarm in (one for one in shown if not _named_below(one, shown)):
-                words = since(cell, alarm)
-                yield Finding(
-                    kind=alarm.kind,
-                    severity=alarm.severity,
-                    instance=self.instance,
-                    evidence=(f"{words}; " if words else "") + alarm.text + _behind(alarm),
-                    source=f"log:{alarm.path}:{alarm.number + 1}",
-                    remedy=remedy(alarm.kind),
-                    first_seen=alarm.first_seen,
-                    last_seen=alarm.last_seen,
-                    cell=cell,
-                    count=alarm.count,
-                )
+        for cell in self._logged:
+            labels = set()
+            for alarm in self.shown(cell):
+                labels.add(alarm.label)
+                yield self._of_log(alarm, cell, since(cell, alarm))
+            for alarm in self.recalled.get(cell, ()) if cell is not None else ():
+                if alarm.label not in labels:
+                    yield self._of_log(alarm, cell, since(cell, alarm))
+        for name in self.recalled.keys() - self._logged.keys():
+            yield from (self._of_log(alarm, name, since(name, alarm)) for alarm in self.recalled[name])
+
+    def _of_log(self, alarm: Alarm, cell: str | None, words: str | None) -> Finding:
+        return Finding(
+            kind=alarm.kind,
+            severity=alarm.severity,
+            instance=self.instance,
+            evidence=(f"{words}; " if words else "") + alarm.text + _behind(alarm),
+            source=f"log:{alarm.path}:{alarm.number + 1}",
+            remedy=remedy(alarm.kind),
+            first_seen=alarm.first_seen,
+            last_seen=alarm.last_seen,
+            cell=cell,
+            count=alarm.count,
+        )
 
     def _explained(self, cell: str) -> bool:
         """A log names what ended this cell, or the kernel does."""
-        return self.failure(cell, ended=True) is not None or self._oom_explains(cell)
+        return self.cause(cell) is not None or self._oom_explains(cell)
 
     def _oom_explains(self, cell: str | None) -> bool:
         return any(

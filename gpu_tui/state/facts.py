@@ -251,9 +251,11 @@ def _last_run(kept: InstanceState) -> CellRun | None:
 def _failure(kept: InstanceState, last: CellRun | None, *, ended: bool = False) -> Alarm | None:
     """What the logs of the last attempt end with; `ended` = no process of it is left."""
     if last is not None:
-        return kept.book.failure(last.name, ended=ended)
+        return kept.book.cause(last.name) if ended else kept.book.failure(last.name)
     named = {source.cell for source in kept.logs.buffers} | {None}
     found = [alarm for cell in named if (alarm := kept.book.failure(cell, ended=ended)) is not None]
+    if ended and not found:
+        found = [alarm for cell in kept.book.recalled if (alarm := kept.book.cause(cell)) is not None]
     return max(found, key=lambda alarm: alarm.last_seen, default=None)
 
 

@@ -37,6 +37,7 @@ from gpu_tui.state.cost import paid_until_now
 from gpu_tui.state.followed import FollowedLogs
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.joined import Joined
+from gpu_tui.state.known_ends import KnownEnds
 from gpu_tui.state.last_queue import QueueKept
 from gpu_tui.state.logbuffer import LogPool
 from gpu_tui.state.meter import Meter
@@ -73,9 +74,11 @@ class InstanceState:
         self.found_queues: dict[str, QueueHistory] = {}  # by log that nobody named as a queue's
         self.cells: dict[str, CellTrace] = {}
         self.vanished = {metric.name: Vanished() for metric in metrics.UNRECORDED}
+        self.ends = KnownEnds(history, instance)
         self._runs = RunsBefore(history, instance)
         for name, memory in self._runs.read().items():
             self.vanished[name].recall(memory)
+            self.vanished[name].ended = self.ends.names
         self.last_queue = QueueKept(history, instance)
         self.book = Book(instance.name)
         self.provider = ProviderState()
@@ -100,6 +103,7 @@ class InstanceState:
         """The connection changed."""
         if event.link.live and not self.link.live:
             self.book.since = event.at  # what began while nobody looked is found now
+            self.ends.met(event.link.host_key)
             for name in self._runs.met(event.link.host_key):
                 self.vanished[name].recall(None)
         self.link = event.link
@@ -209,6 +213,7 @@ class InstanceState:
         """A tail starts; one that could not resume begins a new file."""
         if self.logs.open(event):
             self.book.restart_log(event.source.path)
+            self.ends.forget_log(event.source.path)
             self.found_queues.pop(event.source.path, None)
             if event.source.cell is None:
                 self.queue_history = QueueHistory()

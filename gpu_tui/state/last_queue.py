@@ -46,7 +46,7 @@ class QueueKept:
         states, known = [cell.state for cell in queue.cells], self._written
         if known and known[0] == states and 0 <= at - known[1] < CONTACT_EVERY:
             return
-        text = json.dumps([_row(cell) for cell in queue.cells[:CELLS_KEPT]])
+        text = json.dumps([row_of(cell) for cell in queue.cells[:CELLS_KEPT]])
         if len(text) > LONGEST:
             return
         self._written, self._asked = (states, at), False
@@ -64,7 +64,7 @@ class QueueKept:
         try:
             kept = json.loads(self._history.counter(self._name, COUNTER) or "[]")
             box, at, file, log, total, done, text = kept
-            cells = tuple(_cell(dict(row)) for row in json.loads(text))
+            cells = tuple(cell_of(dict(row)) for row in json.loads(text))
         except (ValueError, TypeError, KeyError):
             return None
         if box != self._box or not isinstance(at, float) or not cells:
@@ -72,13 +72,14 @@ class QueueKept:
         return LastQueue(Queue(cells, file, log, total=total, claimed_done=bool(done)), at)
 
 
-def _row(cell: Cell) -> dict[str, object]:
+def row_of(cell: Cell) -> dict[str, object]:
+    """One cell for the history."""
     told = {name: getattr(cell, name) for name in FIELDS}
     row = {name: value for name, value in told.items() if value is not None and value is not False}
     return {**row, "state": cell.state.value, "metrics": dict(cell.metrics)}
 
 
-def _cell(row: dict[str, Any]) -> Cell:
+def cell_of(row: dict[str, Any]) -> Cell:
     """What was at work is not: nothing tells how far it came."""
     state = CellState(row.pop("state"))
     cell = Cell(**{"task": None, **row}, state=state)

@@ -243,6 +243,8 @@ def _blamed(kept: InstanceState, queue: Queue, verdict: Verdict) -> str | None:
             for source in kept.logs.buffers
             if kept.book.failure(source.cell, ended=True)
         ]
+        if not named and verdict is Verdict.CRASHED:
+            named = [name for name in kept.book.recalled if kept.book.cause(name)]
         return named[-1] if named else None
     begun = [cell for cell in queue.cells if cell.started_at is not None]
     last = max(begun, key=lambda cell: cell.started_at or 0.0, default=None)

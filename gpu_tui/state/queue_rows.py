@@ -16,6 +16,7 @@ from gpu_tui.state.facts import alive_of, cells_alive_of, offset_of
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import job_tables
 from gpu_tui.state.joined import Joined
+from gpu_tui.state.known_ends import LOG_ONLY, Sign
 from gpu_tui.state.stillness import with_stillness
 from gpu_tui.state.witness import box_time
 
@@ -42,8 +43,42 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
             queue, notes=(*queue.notes, *(_unseen(*one) for one in seen.unseen.items()))
         )
     logs = {job.name: job.stdout for table in tables for job in table.jobs}
-    queue = _with_unread(kept, with_jobs(queue, tables, evidence, box_now=box_now), logs)
-    return with_stillness(kept, queue, now, run)
+    queue = _with_known_ends(kept, with_jobs(queue, tables, evidence, box_now=box_now), logs, now)
+    return with_stillness(kept, _with_unread(kept, queue, logs), now, run)
+
+
+def _with_known_ends(
+    kept: InstanceState, queue: Queue, logs: Mapping[str, str | None], now: float
+) -> Queue:
+    """The queue with the ends that were seen before and that nothing shows now."""
+    files, pattern, versions = kept.value(metrics.FILES), kept.instance.logs, _versions(kept)
+    runs = kept.queue_history.runs
+    signs = {}
+    for cell in queue.cells:
+        path = logs.get(cell.name) or (pattern and pattern.replace(CELL, cell.name))
+        stat = files.found.get(path) if files is not None and path else None
+        attempt, run = cell.job, runs.get(cell.name)
+        if attempt is None and run is not None:
+            attempt = f"{run.index}:{run.started}"
+        elif attempt in (cell.name, path):
+            attempt = LOG_ONLY
+        mtime = None if stat is None else stat.mtime
+        signs[cell.name] = Sign(attempt, path, mtime, versions.get(cell.name))
+    ends = kept.ends.over(queue, signs, kept.book, now if kept.link.live else None)
+    while kept.ends.begun:
+        kept.cells.pop(kept.ends.begun.pop(), None)
+    for vanished in kept.vanished.values():
+        vanished.ended = kept.ends.names
+    return ends
+
+
+def _versions(kept: InstanceState) -> dict[str, int]:
+    """How much was read of each cell's logs."""
+    versions: dict[str, int] = {}
+    for source, log in kept.logs.buffers.items():
+        if source.cell is not None:
+            versions[source.cell] = versions.get(source.cell, 0) + log.version
+    return versions
 
 
 def _with_unread(kept: InstanceState, queue: Queue, logs: Mapping[str, str | None]) -> Queue:

@@ -1,0 +1,228 @@
+"""Ends of cells that were seen once, kept until a new start of the cell is seen.
+
+An end is read from logs and lists that may not be read again: another log takes the place of a followed one, a
+restart begins with short tails, a runner deletes its record. The end itself does not change by that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpu_tui.core.alarms import Alarm
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.jobs import ENDED
+from gpu_tui.core.queue_join import WEAK_FAILURES
+from gpu_tui.core.sweep import CELLS_KEPT, LOSS_LOST, Cell, CellState, Queue
+from gpu_tui.state.book import Book
+from gpu_tui.state.history import History
+from gpu_tui.state.last_queue import cell_of, row_of
+from gpu_tui.state.runs_before import box_of
+
+COUNTER = "ends"
+LONGEST = 500_000  # characters in the history
+ALARMS_KEPT = 8  # of one cell
+MTIME_SLACK = 2.0  # seconds: whole ones, and a file server rounds
+LOG_ONLY = "log"
+_NUMBERS = ("epoch", "epochs", "step", "steps", "loss", "part")
+_TIMES = ("started_at", "finished_at", "duration_seconds", "exit_code")
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """By what one attempt at a cell is known: its start line or the id of its job (None: not read, LOG_ONLY: no list
+    has it), the log that tells of it, when that was written last (box's clock), and how much of it was read here.
+    """
+
+    attempt: str | None
+    log: str | None = None
+    mtime: float | None = None
+    version: int | None = None
+
+    def is_of(self, known: Sign) -> bool:
+        """No new start since `known`: the same attempt, or the same log, and that was not written again."""
+        if self.log == known.log and self.mtime is not None and known.mtime is not None:
+            if self.mtime > known.mtime + MTIME_SLACK:
+                return False
+            if LOG_ONLY in (self.attempt, known.attempt):
+                return True
+        return self.attempt == known.attempt
+
+    @property
+    def dated(self) -> bool:
+        """The log shows whether it was written since."""
+        return self.mtime is not None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One cell as it ended, and the alarms of its logs. `row`: what was joined, where that was this end's source."""
+
+    cell: Cell
+    sign: Sign
+    alarms: tuple[Alarm, ...] = ()
+    row: Cell | None = None
+
+
+class KnownEnds:
+    """The ends of one box's cells, in memory and in the history."""
+
+    def __init__(self, history: History, instance: Instance) -> None:
+        self._history, self._name, self._box = history, instance.name, box_of(instance)
+        self._rented = instance.provider.id is not None
+        self._host_key: str | None = None
+        self._ends = self._read()  # the oldest first
+        self._written = True
+        self.begun: set[str] = set()  # started again, and nothing of that was read yet
+
+    @property
+    def names(self) -> Collection[str]:
+        """The cells of which an end is known."""
+        return self._ends.keys()
+
+    def met(self, host_key: str | None) -> None:
+        """The machine has shown this key; the ends of another one at this address are dropped."""
+        if not host_key or host_key == self._host_key:
+            return
+        if self._host_key is not None and not self._rented:
+            self._ends.clear()
+        self._written, self._host_key = False, host_key
+
+    def forget_log(self, path: str) -> None:
+        """A log began anew: so did what writes it."""
+        for name in [name for name, end in self._ends.items() if end.sign.log == path]:
+            self._drop(name)
+
+    def over(self, queue: Queue, signs: Mapping[str, Sign], book: Book, at: float | None) -> Queue:
+        """The queue with each known end that its row does not show now. New ends are kept where `at` is a time."""
+        cells = tuple(self._shown(cell, signs[cell.name], book, at) for cell in queue.cells)
+        book.recalled = {name: end.alarms for name, end in self._ends.items() if end.alarms}
+        if at is not None:
+            self._write({cell.name for cell in cells}, at)
+        return replace(queue, cells=cells)
+
+    def _shown(self, cell: Cell, sign: Sign, book: Book, at: float | None) -> Cell:
+        known = self._ends.get(cell.name)
+        if sign.attempt is None:
+            return cell  # its queue's log was not read yet
+        if known is not None and not sign.is_of(known.sign):
+            self._begun(cell.name, sign, book)
+            known = None
+        if cell.state not in ENDED and cell.state is not CellState.CANNOT_TELL:
+            # Of a queue's cell it is only known that something of the queue runs.
+            if known is None or cell.job is not None or not sign.dated:
+                self._begun(cell.name, sign, book)
+                return cell
+            return known.cell
+        if known is not None and known.row == cell and known.sign == sign:
+            return known.cell
+        shown = cell if known is None else _merged(cell, known, sign)
+        if shown.state in ENDED and at is not None:
+            self._keep(shown, cell, known, sign, book)
+        return shown
+
+    def _begun(self, name: str, sign: Sign, book: Book) -> None:
+        """A new start: what was read of its log before that is of the attempt that ended."""
+        known = self._ends.get(name)
+        other = known is not None and known.sign.attempt != sign.attempt
+        if known is not None and other and known.sign.version == sign.version:
+            book.restart_cell(name)
+            self.begun.add(name)
+        self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        if self._ends.pop(name, None) is not None:
+            self._written = False
+
+    def _keep(self, shown: Cell, row: Cell, known: End | None, sign: Sign, book: Book) -> None:
+        own = tuple(book.shown(shown.name))[:ALARMS_KEPT]
+        if known is not None and not _read_on(known, sign):
+            labels = {alarm.label for alarm in own}
+            own = (*own, *(one for one in known.alarms if one.label not in labels))[:ALARMS_KEPT]
+        overlaid = (shown.state, shown.why) != (row.state, row.why)
+        log = sign.log if sign.log or known is None else known.sign.log
+        mtime = sign.mtime if sign.mtime is not None or known is None else known.sign.mtime
+        sign = Sign(sign.attempt, log, mtime, None if overlaid else sign.version)
+        self._ends[shown.name] = End(shown, sign, own, row)
+        self._written = False
+
+    def _write(self, shown: Collection[str], at: float) -> None:
+        """To the history where something changed. Too many: first go those that no row shows, then the oldest."""
+        if self._written:
+            return
+        while len(self._ends) > CELLS_KEPT:
+            unseen = next((name for name in self._ends if name not in shown), None)
+            del self._ends[unseen or next(iter(self._ends))]
+        rows = [_row(end) for end in self._ends.values()]
+        rows.sort(key=lambda row: row["cell"]["name"] in shown)
+        texts = [json.dumps(row, ensure_ascii=False) for row in rows]
+        while texts and sum(map(len, texts)) > LONGEST:
+            texts.pop(0)
+        head = json.dumps([self._box, self._host_key])
+        self._written = True
+        self._history.set_counter(self._name, COUNTER, f"[{head},[{','.join(texts)}]]", at)
+
+    def _read(self) -> dict[str, End]:
+        """What was kept of this very box; the file's text may be anything."""
+        try:
+            (box, self._host_key), rows = json.loads(
+                self._history.counter(self._name, COUNTER) or "[[null, null], []]"
+            )
+            ends = [_end(dict(row)) for row in rows[:CELLS_KEPT]]
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return {}
+        return {end.cell.name: end for end in ends} if box == self._box else {}
+
+
+def _merged(cell: Cell, known: End, sign: Sign) -> Cell:
+    """A row of the same attempt: what is known of its end goes before what is not, and its numbers stay."""
+    old = known.cell
+    weak = cell.state is CellState.CANNOT_TELL or cell.why in WEAK_FAILURES
+    if cell.state is CellState.FINISHED and not _read_on(known, sign):
+        # Of a log that is read again from its last lines alone, what spoke against a good end may be missing.
+        lost = old.state is CellState.SUSPICIOUS and LOSS_LOST in (old.why or "")
+        weak = lost or (old.state is CellState.FAILED and cell.exit_code is None)
+    first, second = (old, cell) if weak else (cell, old)
+    numbers = {
+        name: getattr(second if getattr(first, name) is None else first, name)
+        for name in (*_NUMBERS, *_TIMES)
+    }
+    cell = replace(cell, metrics=first.metrics or second.metrics, **numbers)
+    if not weak:
+        return cell
+    return replace(cell, state=old.state, why=old.why, finding=old.finding, seen_at=None)
+
+
+def _read_on(known: End, sign: Sign) -> bool:
+    """More of its log was read since this end was found in it."""
+    return known.sign.version is not None and known.sign.version != sign.version
+
+
+def _row(end: End) -> dict[str, Any]:
+    return {
+        "cell": row_of(end.cell),
+        "attempt": end.sign.attempt,
+        "log": end.sign.log,
+        "mtime": end.sign.mtime,
+        "alarms": [
+            [one.label, one.severity.value, one.text, one.path, one.number, one.first_seen, one.last_seen,
+             one.count, one.past, one.above, one.anew]
+            for one in end.alarms
+        ],
+    }  # fmt: skip
+
+
+def _end(row: dict[str, Any]) -> End:
+    alarms = tuple(
+        Alarm(
+            str(label), Severity(severity), str(text), str(path), int(number), float(first), float(last),
+            int(count), bool(past), int(number), bool(above), bool(anew), bool(past),
+        )
+        for label, severity, text, path, number, first, last, count, past, above, anew in row["alarms"][:ALARMS_KEPT]
+    )  # fmt: skip
+    mtime = None if row["mtime"] is None else float(row["mtime"])
+    log = None if row["log"] is None else str(row["log"])
+    return End(cell_of(dict(row["cell"])), Sign(str(row["attempt"]), log, mtime), alarms)

@@ -1,0 +1,281 @@
+"""A cell that was seen to end stays so, with its finding and its numbers, until a new start of it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from judgement.scene import gpu
+
+from gpu_tui.core import metrics
+from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, Sampled
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
+from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.logs import CELL_TAILS, LogSource
+from gpu_tui.core.mask import Mask
+from gpu_tui.core.readings import FileStat, FileTable, Host
+from gpu_tui.core.run_memory import GONE_FOR
+from gpu_tui.core.sample import Reading
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.core.vanished import GONE_KEPT
+from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.state.contract import check_json
+from gpu_tui.state.history import NoHistory
+from gpu_tui.state.patrol import changes, tick_of
+from gpu_tui.state.report import handover
+from gpu_tui.state.store import Store
+from gpu_tui.state.views import InstanceView
+
+T0 = 1_795_000_000.0
+BOX = Instance("a", SshAccess("a.example"))
+WELL = "Epoch 19/20 loss 0.4\nEpoch 20/20 loss 0.31 val_acc 0.88\n"
+DIED = (
+    "Epoch 3/20 loss 0.9\nTraceback (most recent call last):\n"
+    '  File "train.py", line 9, in <module>\n    main()\n'
+    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+)
+
+
+def job(pid: int, name: str, **more: object) -> Job:
+    made = Job(
+        str(pid), name, CellState.RUNNING, "running", started_at=T0 - 600, stdout=f"/r/{name}.log",
+        pids=(pid, 1), command=f"python train.py {name}",
+    )  # fmt: skip
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+@dataclass
+class Box:
+    """A box with detached programs, and a program that watches it. `texts`: what each log holds."""
+
+    instance: Instance = BOX
+    history: NoHistory = field(default_factory=NoHistory)
+    texts: dict[str, str] = field(default_factory=dict)
+    key: str | None = None
+    at: float = T0
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """The program is started: a cockpit, or one tick of cron's `check`."""
+        self.store = Store(Fleet("s", (self.instance,)), {}, self.history)
+        self.store.apply(LinkChanged("a", self.at, LinkState("live", host_key=self.key)))
+
+    def look(self, *runs: Job, read: Sequence[str] = (), files: dict[str, float] | None = None) -> InstanceView:
+        """One beat of the probes; of the logs those of `read` are read from their beginning."""
+        self.at += 30.0
+        at = self.at
+        self.say(metrics.HOST.name, Host(at, 90_000.0, "boot-1"))
+        self.say(metrics.GPUS.name, gpu(0.0))
+        if files is not None:
+            found = {path: FileStat(path, 1, 900, mtime) for path, mtime in files.items()}
+            self.say(metrics.FILES.name, FileTable(found))
+        self.say(metrics.DETACHED.name, JobTable("nohup", runs))
+        for name in read:
+            self.read(name)
+        self.at += 1.0
+        self.say(metrics.PROCESSES.name, ())
+        self.at += 20.0
+        return self.view()
+
+    def say(self, metric: str, value: object) -> None:
+        self.store.apply(Sampled("a", self.at, metric, Reading(value, self.at, 60.0)))
+
+    def read(self, name: str, text: str | None = None) -> None:
+        source = LogSource(f"/r/{name}.log", name)
+        self.store.apply(LogOpened("a", self.at, source, 7, 0, 0, resumed=False))
+        lines = LogReader().feed((self.texts[name] if text is None else text).encode())
+        self.store.apply(LogArrived("a", self.at, source, lines, backfill=True))
+
+    def view(self) -> InstanceView:
+        return self.store.view(self.at)["a"]
+
+    def report(self) -> str:
+        return handover(self.store.view(self.at), {}, Mask(), version="1", fleet=None)
+
+
+def cells(view: InstanceView) -> dict[str, Cell]:
+    return {cell.name: cell for cell in view.queue.cells}
+
+
+def shown(view: InstanceView) -> tuple[object, ...]:
+    """What a person sees of the two cells that ended."""
+    rows = cells(view)
+    found = [(f.kind, f.cell, f.severity, f.id) for f in view.findings if f.cell in ("well", "died")]
+    two = [(rows[n].state, rows[n].why, rows[n].epoch, rows[n].loss) for n in ("well", "died")]
+    return (two, sorted(found))
+
+
+def ended(box: Box) -> InstanceView:
+    """Two programs were seen at work, and ended: one well, the other by a full card."""
+    box.texts |= {"well": WELL, "died": DIED}
+    box.look(job(41, "well"), job(42, "died"))
+    view = box.look(read=("well", "died"))
+    assert [cells(view)[name].state for name in ("well", "died")] == ["finished", "failed"]
+    assert ("gpu_oom", "died", Severity.FATAL) in [(f.kind, f.cell, f.severity) for f in view.findings]
+    return view
+
+
+def twenty_others(box: Box, *, cron: bool, read: int = CELL_TAILS) -> InstanceView:
+    """Twenty programs come and go; only the newest logs are read."""
+    view = box.view()
+    for number in range(20):
+        name = f"other{number}"
+        box.texts[name] = f"Epoch 5/5 loss 0.{number}\n"
+        if cron:
+            box.start()
+        box.look(job(100 + number, name))
+        if cron:
+            box.start()
+        newest = [f"other{n}" for n in range(number, -1, -1)][:read]
+        view = box.look(read=newest if cron else (name,))
+    return view
+
+
+@pytest.mark.parametrize("cron", [True, False])
+def test_an_end_outlives_twenty_other_programs(cron: bool) -> None:
+    box = Box()
+    before = ended(box)
+    after = twenty_others(box, cron=cron)
+    assert shown(after) == shown(before)
+    first, last = tick_of(before), tick_of(after)
+    assert first is not None
+    assert last is not None
+    assert "+20 done" in changes(first, last)
+    assert "failed" not in changes(first, last)
+
+
+def test_an_end_outlives_a_restart_at_which_no_log_is_read_yet_and_all_say_the_same() -> None:
+    box = Box()
+    before = ended(box)
+    said, told = check_json(box.store.view(box.at)), box.report()
+    box.start()
+    after = box.look()
+    assert shown(after) == shown(before)
+    assert (after.verdict, after.cause, after.because[0]) == (
+        before.verdict,
+        before.cause,
+        before.because[0],
+    )
+    now = check_json(box.store.view(box.at))
+    assert now["verdict"] == said["verdict"]
+    for one in (said, now):
+        (lab,) = one["instances"]  # type: ignore[misc]
+        assert [(c["name"], c["state"]) for c in lab["queue"]["cells"]] == [
+            ("well", "finished"),
+            ("died", "failed"),
+        ]
+    for text in (told, box.report()):
+        assert "gpu oom" in text.replace("_", " ")
+        assert "cannot tell" not in text.replace("-", " ")
+
+
+def test_a_log_that_is_read_again_from_its_last_lines_alone_takes_nothing_back() -> None:
+    box = Box()
+    before = ended(box)
+    box.start()
+    box.look()
+    box.texts |= {"well": "saved model.pt\n", "died": "Epoch 20/20 loss 0.1\n"}
+    assert shown(box.look(read=("well", "died"))) == shown(before)
+
+
+def test_an_end_stays_for_longer_than_a_day_and_what_nobody_knows_the_end_of_does_not() -> None:
+    box = Box()
+    box.look(job(41, "well"), job(43, "quiet"))
+    box.texts |= {"well": WELL, "quiet": "Epoch 3/20 loss 0.3\n"}
+    box.look(read=("well", "quiet"))
+    box.at += GONE_FOR
+    box.start()
+    assert {name: cell.state for name, cell in cells(box.look()).items()} == {
+        "well": CellState.FINISHED
+    }
+
+
+def again(box: Box) -> InstanceView:
+    return box.look(job(77, "died"))
+
+
+def written_again(box: Box) -> InstanceView:
+    box.look(files={"/r/well.log": T0, "/r/died.log": T0})
+    box.texts["died"] = "Epoch 1/20 loss 2.1\n"
+    return box.look(read=("died",), files={"/r/well.log": T0, "/r/died.log": box.at})
+
+
+def truncated(box: Box) -> InstanceView:
+    box.read("died", "")
+    return box.look()
+
+
+@pytest.mark.parametrize("start", [again, written_again, truncated])
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_new_start_takes_the_end_back_and_its_finding(
+    start: Callable[[Box], InstanceView], restarted: bool
+) -> None:
+    box = Box()
+    ended(box)
+    box.look(files={"/r/well.log": T0, "/r/died.log": T0})
+    if restarted:
+        box.start()
+        box.look(files={"/r/well.log": T0, "/r/died.log": T0})
+    if start is truncated and restarted:
+        box.read("died")
+    view = start(box)
+    assert cells(view)["well"].state is CellState.FINISHED
+    assert cells(view)["died"].state is not CellState.FAILED
+    assert "gpu_oom" not in [f.kind for f in view.findings]
+
+
+def test_a_second_start_that_ended_well_is_what_is_told() -> None:
+    box = Box()
+    ended(box)
+    box.texts["died"] = WELL
+    box.look(job(77, "died"))
+    view = box.look(read=("died",))
+    box.start()
+    for seen in (view, box.look()):
+        assert cells(seen)["died"].state is CellState.FINISHED
+        assert [f.kind for f in seen.findings if f.cell == "died"] == []
+
+
+def test_more_lines_of_the_same_log_may_say_that_it_went_well_after_all() -> None:
+    box = Box()
+    ended(box)
+    source = LogSource("/r/died.log", "died")
+    text = "".join(f"Epoch {n}/20 loss 0.3\n" for n in range(4, 21)) + "Training completed.\n"
+    box.store.apply(LogArrived("a", box.at, source, LogReader().feed(text.encode())))
+    view = box.look()
+    assert cells(view)["died"].state is CellState.FINISHED
+    assert Severity.FATAL not in [f.severity for f in view.findings]
+
+
+def test_of_too_many_that_are_gone_those_with_an_end_are_kept() -> None:
+    box = Box()
+    before = ended(box)
+    for first in range(1_000, 1_000 + 3 * GONE_KEPT, GONE_KEPT // 2):
+        box.look(*(job(pid, f"p{pid}", command=None) for pid in range(first, first + GONE_KEPT // 2)))
+    assert shown(box.look()) == shown(before)
+    box.start()
+    assert shown(box.look()) == shown(before)
+
+
+def test_another_machine_at_the_same_address_has_none_of_them() -> None:
+    box = Box(key="SHA256:one")
+    ended(box)
+    box.key = "SHA256:two"
+    box.start()
+    assert cells(box.look()) == {}
+    assert box.view().findings == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[[]]", "null", '[["x",null],[{"cell":1}]]', "[" * 5_000, '[["@a.example: ",null],[{}]]']
+)  # fmt: skip
+def test_any_text_of_the_history_is_read(text: str) -> None:
+    box = Box()
+    ended(box)
+    box.history.set_counter("a", "ends", text, box.at)
+    box.start()
+    assert set(cells(box.look())) == {"well", "died"}
