@@ -8,6 +8,7 @@ from gpu_tui.core.queue_join import FAST_END_SHARE
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.vanished import GONE, UNTOLD, WENT_ON
 
+NEARLY = 0.98  # of the whole way, where each report is some steps apart
 COMPLETE = 0.999  # of the whole way: a last step need not be logged
 
 
@@ -16,13 +17,31 @@ def cut_short(cell: Cell) -> str | None:
     if cell.state is not CellState.CANNOT_TELL or cell.job is None or cell.finished_at is None:
         return None
     share = cell.share
-    if share is None:
+    if cell.finding == UNTOLD and cell.seen_at is None:
+        words = _by_log_alone(cell)
+    elif share is None:
         words = _without_total(cell) if cell.finding == UNTOLD else None
     elif share >= COMPLETE:
         return None
     else:
         words = f"its process is gone at {share:.0%} of its way, and nothing told how it ended"
     return f"{words}; {WENT_ON}{cell.then}" if words and cell.then else words
+
+
+def _by_log_alone(cell: Cell) -> str | None:
+    """The same of a log that nobody was seen to write; None where it shows no training, or may have ended so.
+
+    A count may begin at 0, and not each step is logged: the last report may be one short of the total.
+    """
+    counts = ((cell.epoch, cell.epochs, "epoch"), (cell.step, cell.steps, "step"))
+    known = [(done, total, word) for done, total, word in counts if done is not None]
+    if not known or (cell.share is not None and cell.share >= NEARLY):
+        return None
+    if cell.share is not None and all(total and done >= total - 1 for done, total, _ in known):
+        return None
+    done, total, word = next((one for one in known if one[1]), known[0])
+    of = f" of {total}" if total else ""
+    return f"its log stops at {word} {done}{of}, and no process of it is left: it ended without saying how"
 
 
 def _without_total(cell: Cell) -> str:
@@ -39,6 +58,7 @@ def cut_early(cell: Cell) -> bool:
     return (
         cell.state is CellState.CANNOT_TELL
         and cell.finding == UNTOLD
+        and cell.seen_at is not None
         and cell.share is not None
         and cell.share < FAST_END_SHARE
     )

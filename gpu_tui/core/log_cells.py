@@ -8,7 +8,7 @@ when none did any more, is told from an old one that somebody gave up.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -23,6 +23,7 @@ NEVER: Mapping[str, float] = {}
 BEGUN = "just started: its log moved after the process table was read"
 SLACK = 2.0  # seconds: an mtime has whole ones
 AHEAD = 60.0  # seconds that a file server may be ahead of the box and still be believed
+LATELY = 86_400.0  # seconds: an older log is history
 AT_ONCE = 60.0  # seconds: a log that moved so shortly before the end was written until then
 
 
@@ -45,6 +46,7 @@ def table_of_logs(
     cut: Mapping[str, float] = NEVER,
     before: Mapping[str, float] = NEVER,
     began: float | None = None,
+    read: Collection[str] = (),
     signs: Mapping[str, float] = NEVER,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
@@ -53,7 +55,8 @@ def table_of_logs(
     the box's clock. `cut` are the paths of those that stopped without a word with what wrote them, and when that was seen; `before` is
     when each was written last, as far as was known when the processes were read. `began`: when the first of the
     trainings that live did; a log that none has written since is none of theirs. `signs`: when a checkpoint of each
-    cell was written, which moves also where its log is held back in a buffer.
+    cell was written, which moves also where its log is held back in a buffer. `read`: the paths that were read to
+    their end; of these, one that no process can write any more ended without a word.
     """
     stirred = -inf if seen_at is None else seen_at - stall_after
     named = cell_in(pattern)
@@ -76,6 +79,7 @@ def table_of_logs(
             # One that moved before, too, is written by somebody who is not known to train.
             None if before.get(path, -inf) >= stirred else seen_at,
             signs.get(name, -inf),
+            read=path in read,
         )
         for mtime, name, path in found[-JOBS_KEPT:]
     )
@@ -92,6 +96,8 @@ def _job(
     ending: Ending,
     seen_at: float | None,
     sign: float,
+    *,
+    read: bool,
 ) -> Job:
     still = max(0.0, box_now - mtime)
     log = Job(name, name, CellState.CANNOT_TELL, "log", stdout=path)
@@ -122,6 +128,8 @@ def _job(
         why = "the time of its log lies ahead of the box's clock, and nothing else tells of it"
         return _as(log, CellState.CANNOT_TELL, why, None)
     why = f"its log stands still for {span(still)}, and nothing else tells of it"
+    if alive is False and read and ON_THE_WAY <= still <= LATELY:
+        return replace(_as(log, CellState.CANNOT_TELL, why, mtime), finding=UNTOLD)
     return _as(log, CellState.CANNOT_TELL, why, None)
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from gpu_tui.core import verdict_jobs as jobs
 from gpu_tui.core.cause import GONE, Cause, cause_of, left_waiting
-from gpu_tui.core.cut_short import cut_early
+from gpu_tui.core.cut_short import cut_early, cut_short
 from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState, Queue, half_well
 
@@ -375,6 +375,16 @@ def _blind_before(seen: Evidence) -> str | None:
     return "what ended before this watch began cannot be told: nothing names its log (logs: in the fleet file)"
 
 
+def _ends_unsaid(seen: Evidence) -> str | None:
+    """Runs that are over, of which nothing says how."""
+    names = [cell.name for cell in seen.listed if cut_short(cell) is not None]
+    if not names:
+        return None
+    if len(names) == 1:
+        return f"{names[0]} ended without saying how"
+    return f"{len(names)} runs ended without saying how, the last is {names[-1]}"
+
+
 REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
     (frozenset({Verdict.RUNNING}), _buffered),
     (frozenset({Verdict.RUNNING}), _data_bound),
@@ -386,5 +396,6 @@ REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
     (frozenset({Verdict.STALLED}), _slow_by_nature),
     (frozenset({Verdict.FINISHED}), _unread_end),
     (frozenset({Verdict.IDLE}), _blind_before),
+    (frozenset({Verdict.IDLE, Verdict.CANNOT_TELL}), _ends_unsaid),
     (frozenset({Verdict.CRASHED, Verdict.PREEMPTED}), _waiting_cells),
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.commands import as_table
 from gpu_tui.core.cut_short import COMPLETE
-from gpu_tui.core.facts import span
+from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
 from gpu_tui.core.liveness import is_launcher
@@ -17,11 +17,12 @@ from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CELLS_KEPT, CellState
-from gpu_tui.core.vanished import Ending, ended
+from gpu_tui.core.vanished import UNTOLD, Ending, ended
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.late_reader import reports
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.signs import signs_of_life
+from gpu_tui.state.views import utilization
 from gpu_tui.state.witness import box_time
 
 SCHEDULERS: dict[str, Metric[JobTable]] = {
@@ -201,16 +202,18 @@ def _left_last(tables: list[JobTable], endings: Mapping[str, Ending]) -> list[Jo
     return [
         replace(
             table,
-            jobs=tuple(
-                ended(job, endings.get(job.name, Ending()))
-                for job in table.jobs
-                if job.stdout not in told
-            ),
+            jobs=tuple(_left(job, endings) for job in table.jobs if job.stdout not in told),
         )
         if table.source == LEFT
         else table
         for table in tables
     ]
+
+
+def _left(job: Job, endings: Mapping[str, Ending]) -> Job:
+    """A file that nobody writes any more: where it was read and says nothing of an end, that is a finding."""
+    told = ended(job, endings.get(job.name, Ending()))
+    return replace(job, finding=UNTOLD) if told is job and job.name in endings else told
 
 
 def _logs(
@@ -242,7 +245,20 @@ def _logs(
         cut=kept.log_lives.cut,
         before=kept.log_lives.before,
         began=_first_began(kept, now, box_now),
+        read=_ended_logs(kept, files, now),
         signs=signs_of_life(kept),
+    )
+
+
+def _ended_logs(kept: InstanceState, files: FileTable, now: float) -> frozenset[str]:
+    """The logs that were read to their end, where no card computes for a program that is not recognised."""
+    busy = utilization(kept.fresh(metrics.GPUS, now))
+    if busy is not None and busy > BUSY_SHARE:
+        return frozenset()
+    return frozenset(
+        source.path
+        for source, log in kept.logs.buffers.items()
+        if log.end and source.path in files.found and _read_whole(log, files.found[source.path])
     )
 
 
