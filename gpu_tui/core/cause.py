@@ -101,7 +101,11 @@ def _unknown(seen: Evidence) -> str:
         return "it was killed; whether for memory cannot be told, nobody counted OOM kills before"
     if (cell := _cut_cell(seen)) is not None and cell.share is not None:
         return f"{cell.name}: its process is gone at {cell.share:.0%} of its way, and nothing told how it ended"
-    if seen.cells and cell is None and (waits := seen.queue.count(CellState.PENDING) if seen.queue else 0):
+    if (
+        seen.cells
+        and cell is None
+        and (waits := seen.queue.count(CellState.PENDING) if seen.queue else 0)
+    ):
         return left_waiting(waits)
     return (cut_short(seen.went) if seen.went else None) or GONE
 

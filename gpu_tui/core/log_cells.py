@@ -47,6 +47,7 @@ def table_of_logs(
     before: Mapping[str, float] = NEVER,
     began: float | None = None,
     read: Collection[str] = (),
+    strays: Collection[str] = (),
     signs: Mapping[str, float] = NEVER,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
@@ -56,7 +57,8 @@ def table_of_logs(
     when each was written last, as far as was known when the processes were read. `began`: when the first of the
     trainings that live did; a log that none has written since is none of theirs. `signs`: when a checkpoint of each
     cell was written, which moves also where its log is held back in a buffer. `read`: the paths that were read to
-    their end; of these, one that no process can write any more ended without a word.
+    their end; of these, one that no process can write any more ended without a word. `strays`: those that moved
+    while nobody was known to train.
     """
     stirred = -inf if seen_at is None else seen_at - stall_after
     named = cell_in(pattern)
@@ -79,11 +81,20 @@ def table_of_logs(
             # One that moved before, too, is written by somebody who is not known to train.
             None if before.get(path, -inf) >= stirred else seen_at,
             signs.get(name, -inf),
-            read=path in read,
+            over_at=_over_at(path, read, strays, box_now - stall_after, seen_at),
         )
         for mtime, name, path in found[-JOBS_KEPT:]
     )
     return JobTable("logs", jobs, max(0, len(found) - JOBS_KEPT))
+
+
+def _over_at(
+    path: str, read: Collection[str], strays: Collection[str], stirred: float, seen_at: float | None
+) -> float | None:
+    """A log that was written last before this has no writer any more; None where that is not known."""
+    if path not in read or seen_at is None:
+        return None
+    return stirred if path in strays else seen_at - SLACK
 
 
 def _job(
@@ -97,7 +108,7 @@ def _job(
     seen_at: float | None,
     sign: float,
     *,
-    read: bool,
+    over_at: float | None,
 ) -> Job:
     still = max(0.0, box_now - mtime)
     log = Job(name, name, CellState.CANNOT_TELL, "log", stdout=path)
@@ -128,7 +139,7 @@ def _job(
         why = "the time of its log lies ahead of the box's clock, and nothing else tells of it"
         return _as(log, CellState.CANNOT_TELL, why, None)
     why = f"its log stands still for {span(still)}, and nothing else tells of it"
-    if alive is False and read and ON_THE_WAY <= still <= LATELY:
+    if alive is False and over_at is not None and mtime <= over_at and still <= LATELY:
         return replace(_as(log, CellState.CANNOT_TELL, why, mtime), finding=UNTOLD)
     return _as(log, CellState.CANNOT_TELL, why, None)
 
@@ -153,6 +164,7 @@ class LogLives:
 
     cut: dict[str, float] = field(default_factory=dict)  # -> when none was seen to train any more
     before: Mapping[str, float] = field(default_factory=dict)  # known when it was seen who lives
+    strays: frozenset[str] = frozenset()  # moved while none was seen to train
     _seen_at: float = -inf
     _files: FileTable | None = None
     _written: Mapping[str, float] = field(default_factory=dict)
@@ -186,6 +198,8 @@ class LogLives:
             return frozenset()
         if self._dead_at is None:
             self._dead_at = seen_at
+        late = (path for path in grew if written[path] > self._dead_at + ON_THE_WAY)
+        self.strays = (self.strays & written.keys()).union(late)
         if files_at <= self._dead_at + ON_THE_WAY:
             return frozenset()  # it may have moved since
         last, until = max(written.values(), default=0.0), (self._alive_at or 0.0) - AT_ONCE

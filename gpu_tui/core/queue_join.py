@@ -317,7 +317,10 @@ def _without_runner(seen: CellEvidence) -> tuple[CellState, str | None]:
     if seen.diverged:
         against.append(LOSS_LOST)
     if against:
-        return CellState.SUSPICIOUS, f"finished by its log, but {' and '.join(against)}; {NO_RUNNER}"
+        return (
+            CellState.SUSPICIOUS,
+            f"finished by its log, but {' and '.join(against)}; {NO_RUNNER}",
+        )
     return CellState.FINISHED, f"finished by its log; {NO_RUNNER}"
 
 

@@ -36,6 +36,9 @@ class Verdict(StrEnum):
 ESCALATES = frozenset({Verdict.CRASHED, Verdict.UNREACHABLE, Verdict.PREEMPTED, Verdict.STALLED})
 
 
+LAST_WORK = 4  # times the silence of a stall: for what is computed after the last step
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The verdict, the cause of a crash, and the reasons, first reason first."""
@@ -109,13 +112,28 @@ def _end_line(seen: Evidence) -> str:
     return "; ".join(said)
 
 
-def _last_step_but_alive(seen: Evidence) -> str | None:
-    cell = seen.open_cell
-    if not (seen.alive and seen.quiet_long and cell and cell.share is not None):
+def _over_but_alive(seen: Evidence) -> str | None:
+    quiet = _over_since(seen)
+    if quiet is None or (seen.computes and quiet <= LAST_WORK * seen.stall_after):
         return None
-    if cell.share < 1.0:
+    return f"{seen.hung} {span(quiet)} ago and does not end"
+
+
+def _over_and_works(seen: Evidence) -> str | None:
+    """A last evaluation, or results that are written, may be silent for long."""
+    quiet = _over_since(seen)
+    if quiet is None or not seen.computes:
         return None
-    return f"{cell.name} reached its last step {span(seen.quiet_seconds)} ago and does not end"
+    return f"{seen.hung} {span(quiet)} ago, and something of it still computes"
+
+
+def _over_since(seen: Evidence) -> float | None:
+    """Seconds since anything moved, where all that runs came to its end."""
+    if seen.hung is None:
+        return None
+    if seen.alive and seen.quiet_long:
+        return seen.quiet_seconds
+    return seen.listed_quiet if jobs.listed_run(seen) and seen.listed_still else None
 
 
 def _alive_but_still(seen: Evidence) -> str | None:
@@ -270,7 +288,8 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.FINISHED_BUT_HUNG, _ended_but_alive),
     (Verdict.CANNOT_TELL, _ended_but_busy),
     (Verdict.FINISHED, _ended),
-    (Verdict.FINISHED_BUT_HUNG, _last_step_but_alive),
+    (Verdict.FINISHED_BUT_HUNG, _over_but_alive),
+    (Verdict.RUNNING, _over_and_works),
     (Verdict.STALLED, _alive_but_still),
     (Verdict.STALLED, jobs.listed_still),
     (Verdict.RUNNING, _alive),

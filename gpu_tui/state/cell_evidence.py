@@ -90,7 +90,7 @@ def _with_end(
         return seen
     end = ending_of(kept, name)
     counted = seen.part is not None and seen.part >= COMPLETE
-    if end.failure is not None or not (counted or end.good):
+    if end.failure is not None or not (counted or end.good or run.synced):
         return seen
     old = False
     if found is not None and found.there and run.started is not None:

@@ -18,6 +18,7 @@ from gpu_tui.core.readings import GpuTable, Host, Mount
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.history import Anchored
+from gpu_tui.state.hung import Hung, hung_of
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import scheduled
 from gpu_tui.state.oom import KILL_SLACK, oom_fact, oom_of
@@ -121,6 +122,13 @@ def evidence_of(
     signs = None if seen is None else quiet_since_sign(kept, runs, seen)
     session = witness.session
     scheduler, jobs, jobs_why = scheduled(kept, now)
+    quiet = _at_most(None if seen is None else witness.life.quiet(seen), signs, youth)
+    # A card that nobody has looked at may compute.
+    listed = _at_most(_listed_quiet(kept, queue, now, seen) if table else None, signs, youth)
+    limit = stall_after(kept.instance.stall_after, _typical_gap(kept, queue))
+    hung = hung_of(kept, queue) if max(quiet or 0.0, listed or 0.0) > limit else Hung()
+    if hung.serves:  # nothing has to move
+        quiet = listed = None
     return Evidence(
         link="off" if stopped is not None and not kept.link.live else kept.link.state,
         provider=kept.provider.state,
@@ -133,17 +141,15 @@ def evidence_of(
         together=witness.runner_last,
         seen_alive=witness.alive_at is not None,
         halted=_halted(run),
+        hung=hung.words,
         busy=utilization(table),
         cpu_works=_cpu_works(kept, run, now),
         data_bound=alive is True and _data_bound(kept, now, log_quiet),
-        quiet_seconds=_at_most(None if seen is None else witness.life.quiet(seen), signs, youth),
-        # A card that nobody has looked at may compute.
-        listed_quiet=_at_most(
-            _listed_quiet(kept, queue, now, seen) if table else None, signs, youth
-        ),
+        quiet_seconds=quiet,
+        listed_quiet=listed,
         log_quiet=log_quiet,
         artifact_quiet=signs if artifacts is None else _at_most(artifacts, signs),
-        stall_after=stall_after(kept.instance.stall_after, _typical_gap(kept, queue)),
+        stall_after=limit,
         typical_gap=witness.typical_gap,
         # What older logs end with is not how this one went.
         failure=None if went else _failure(kept, last, ended=alive is False),
@@ -255,7 +261,9 @@ def _failure(kept: InstanceState, last: CellRun | None, *, ended: bool = False) 
     named = {source.cell for source in kept.logs.buffers} | {None}
     found = [alarm for cell in named if (alarm := kept.book.failure(cell, ended=ended)) is not None]
     if ended and not found:
-        found = [alarm for cell in kept.book.recalled if (alarm := kept.book.cause(cell)) is not None]
+        found = [
+            alarm for cell in kept.book.recalled if (alarm := kept.book.cause(cell)) is not None
+        ]
     return max(found, key=lambda alarm: alarm.last_seen, default=None)
 
 

@@ -246,6 +246,7 @@ def _logs(
         before=kept.log_lives.before,
         began=_first_began(kept, now, box_now),
         read=_ended_logs(kept, files, now),
+        strays=kept.log_lives.strays,
         signs=signs_of_life(kept),
     )
 

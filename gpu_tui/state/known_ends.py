@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from gpu_tui.core.alarms import Alarm
@@ -207,22 +207,23 @@ def _row(end: End) -> dict[str, Any]:
         "attempt": end.sign.attempt,
         "log": end.sign.log,
         "mtime": end.sign.mtime,
-        "alarms": [
-            [one.label, one.severity.value, one.text, one.path, one.number, one.first_seen, one.last_seen,
-             one.count, one.past, one.above, one.anew]
-            for one in end.alarms
-        ],
-    }  # fmt: skip
+        "alarms": [asdict(alarm) for alarm in end.alarms],
+    }
 
 
 def _end(row: dict[str, Any]) -> End:
-    alarms = tuple(
-        Alarm(
-            str(label), Severity(severity), str(text), str(path), int(number), float(first), float(last),
-            int(count), bool(past), int(number), bool(above), bool(anew), bool(past),
-        )
-        for label, severity, text, path, number, first, last, count, past, above, anew in row["alarms"][:ALARMS_KEPT]
-    )  # fmt: skip
+    alarms = tuple(map(_alarm, row["alarms"][:ALARMS_KEPT]))
     mtime = None if row["mtime"] is None else float(row["mtime"])
     log = None if row["log"] is None else str(row["log"])
     return End(cell_of(dict(row["cell"])), Sign(str(row["attempt"]), log, mtime), alarms)
+
+
+def _alarm(row: dict[str, Any]) -> Alarm:
+    """One of another version may have other fields."""
+    names = {one.name for one in fields(Alarm)}
+    told = {name: value for name, value in row.items() if name in names}
+    alarm = Alarm(**{**told, "severity": Severity(told["severity"])})
+    numbers = (alarm.number, alarm.count, alarm.first_seen, alarm.last_seen, alarm.last_number)
+    if not isinstance(alarm.text, str) or not all(isinstance(n, int | float) for n in numbers):
+        raise TypeError("an alarm that is none")
+    return alarm

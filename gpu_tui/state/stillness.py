@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import inf
 
 from gpu_tui.core import metrics
-from gpu_tui.core.facts import BUSY_SHARE
+from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.halted import all_halted, candidates, halted, held_for
 from gpu_tui.core.liveness import Run, descendants
 from gpu_tui.core.pulse import stall_after
@@ -15,6 +15,7 @@ from gpu_tui.core.readings import FileTable, Process
 from gpu_tui.core.rules import Condition
 from gpu_tui.core.stillness import computes, still
 from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.state.hung import at_end, serves
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.signs import by_cell, signs_of_life
 from gpu_tui.state.views import utilization
@@ -95,7 +96,7 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | Non
     busy = utilization(table)
     for place, seconds in quiet.items():
         cell = cells[place]
-        if cell.name in moving:
+        if cell.name in moving or serves(kept, cell.name):
             continue
         if len(runs) == 1 and busy is not None:  # whatever computes is its own
             works: bool | None = busy > BUSY_SHARE
@@ -105,6 +106,9 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | Non
         if not own and run is not None and cell.name == _only_own(queue):
             own = {one.pid for one in run.trainers}
         cells[place] = still(cell, seconds, works, cpu=works_by_cpu(kept, own, processes))
+        if not cells[place].computes and (words := at_end(kept, cell)) is not None:
+            why = f"{words} {span(seconds)} ago, and its process does not exit"
+            cells[place] = replace(cells[place], why=why)
     return replace(queue, cells=tuple(cells))
 
 

@@ -60,7 +60,11 @@ def test_the_last_cell_ended_after_its_runner_died_and_is_finished_by_its_log() 
     gone(s)
     view = s.view()
     b = cell(view, "b")
-    assert (b.state, b.why, b.exit_code) == (CellState.FINISHED, f"finished by its log; {NO_CODE}", None)
+    assert (b.state, b.why, b.exit_code) == (
+        CellState.FINISHED,
+        f"finished by its log; {NO_CODE}",
+        None,
+    )
     assert (view.verdict, view.cause, kinds(view)) == ("finished", None, [])
     assert resume_of(view.queue.cells).start is None
     assert check_json(s.store.view(s.at))["verdict"] == "healthy"
@@ -93,7 +97,9 @@ def test_cells_that_wait_are_named_and_the_one_that_ended_is_not_begun_again(wor
         (9_000.0, f"its artifact is older than its start; {NO_CODE}"),
     ],
 )
-def test_an_end_that_left_no_artifact_of_its_own_is_in_doubt(artifact: float | None, why: str) -> None:
+def test_an_end_that_left_no_artifact_of_its_own_is_in_doubt(
+    artifact: float | None, why: str
+) -> None:
     s = Scene()
     running(s)
     orphaned(s)
@@ -112,7 +118,9 @@ def test_a_trainer_that_went_on_its_own_half_way_was_killed_by_nobody_that_is_kn
     gone(s)
     view = s.view()
     assert (view.verdict, view.cause) == ("crashed", "unknown")
-    assert view.because[0] == "a: its process is gone at 15% of its way, and nothing told how it ended"
+    assert (
+        view.because[0] == "a: its process is gone at 15% of its way, and nothing told how it ended"
+    )
     assert cell(view).state is CellState.FAILED
 
 

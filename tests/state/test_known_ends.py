@@ -64,7 +64,9 @@ class Box:
         self.store = Store(Fleet("s", (self.instance,)), {}, self.history)
         self.store.apply(LinkChanged("a", self.at, LinkState("live", host_key=self.key)))
 
-    def look(self, *runs: Job, read: Sequence[str] = (), files: dict[str, float] | None = None) -> InstanceView:
+    def look(
+        self, *runs: Job, read: Sequence[str] = (), files: dict[str, float] | None = None
+    ) -> InstanceView:
         """One beat of the probes; of the logs those of `read` are read from their beginning."""
         self.at += 30.0
         at = self.at
@@ -104,7 +106,9 @@ def cells(view: InstanceView) -> dict[str, Cell]:
 def shown(view: InstanceView) -> tuple[object, ...]:
     """What a person sees of the two cells that ended."""
     rows = cells(view)
-    found = [(f.kind, f.cell, f.severity, f.id) for f in view.findings if f.cell in ("well", "died")]
+    found = [
+        (f.kind, f.cell, f.severity, f.id) for f in view.findings if f.cell in ("well", "died")
+    ]
     two = [(rows[n].state, rows[n].why, rows[n].epoch, rows[n].loss) for n in ("well", "died")]
     return (two, sorted(found))
 
@@ -115,7 +119,9 @@ def ended(box: Box) -> InstanceView:
     box.look(job(41, "well"), job(42, "died"))
     view = box.look(read=("well", "died"))
     assert [cells(view)[name].state for name in ("well", "died")] == ["finished", "failed"]
-    assert ("gpu_oom", "died", Severity.FATAL) in [(f.kind, f.cell, f.severity) for f in view.findings]
+    assert ("gpu_oom", "died", Severity.FATAL) in [
+        (f.kind, f.cell, f.severity) for f in view.findings
+    ]
     return view
 
 
@@ -255,7 +261,9 @@ def test_of_too_many_that_are_gone_those_with_an_end_are_kept() -> None:
     box = Box()
     before = ended(box)
     for first in range(1_000, 1_000 + 3 * GONE_KEPT, GONE_KEPT // 2):
-        box.look(*(job(pid, f"p{pid}", command=None) for pid in range(first, first + GONE_KEPT // 2)))
+        box.look(
+            *(job(pid, f"p{pid}", command=None) for pid in range(first, first + GONE_KEPT // 2))
+        )
     assert shown(box.look()) == shown(before)
     box.start()
     assert shown(box.look()) == shown(before)

@@ -1,0 +1,81 @@
+"""How runs ended that nobody saw end, told by `check` and `report` of a real sshd."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import yaml
+from sweep import Sweep
+from test_check_real_box import check, gpu_tui, write_fleet
+
+WITHOUT_A_WORD = """
+import sys
+for epoch in range(1, 38):
+    print(f"Epoch {epoch}/100 loss {3 / epoch:.4f}", flush=True)
+sys.exit(3)
+"""
+
+
+def child_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
+async def test_a_trainer_that_outlived_its_runner_is_finished_by_its_log(  # type: ignore[no-untyped-def]
+    box, tmp_path: Path
+) -> None:
+    sweep = Sweep(box.home, ("first", "hold"))
+    sweep.start()
+    runner = sweep._process
+    assert runner is not None
+    try:
+        assert await asyncio.to_thread(sweep.wait_ready) == "hold"
+        fleet = write_fleet(tmp_path, box)
+        wrapper = os.pidfd_open(child_of(runner.pid))
+        runner.kill()
+        await asyncio.to_thread(runner.wait, 60)
+        await asyncio.to_thread(sweep.release)
+        await asyncio.to_thread(select.select, [wrapper], [], [], 60)
+        code, seen = await check(fleet, tmp_path)
+        _, report, _ = await gpu_tui("report", "--fleet", str(fleet), state=tmp_path)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(runner.pid, signal.SIGKILL)
+    (lab,) = seen["instances"]  # type: ignore[misc]
+    cells = {cell["name"]: cell for cell in lab["queue"]["cells"]}
+    assert cells["hold"]["state"] == "finished", lab
+    assert (
+        cells["hold"]["why"]["state"] == "finished by its log; its runner was gone, so no exit code"
+    )
+    assert (lab["verdict"], lab["findings"]) == ("finished", [])
+    assert (seen["verdict"], code) == ("healthy", 0)
+    assert b"nothing is left to run" in report
+
+
+async def test_a_run_that_left_with_an_error_and_no_word_is_never_healthy(  # type: ignore[no-untyped-def]
+    box, tmp_path: Path
+) -> None:
+    fleet = write_fleet(tmp_path, box)
+    body = yaml.safe_load(fleet.read_text())
+    for key in ("queue", "results", "price_per_hour"):
+        del body["instances"][0][key]
+    fleet.write_text(yaml.safe_dump(body))
+    (box.home / "logs").mkdir()
+    with (box.home / "logs/vit.log").open("wb") as log:
+        command = [sys.executable, "-c", WITHOUT_A_WORD]
+        ended = await asyncio.to_thread(subprocess.run, command, stdout=log, check=False)
+    assert ended.returncode == 3
+    os.utime(box.home / "logs/vit.log", (0.0, os.stat(box.home).st_mtime - 60))
+    for _ in range(2):
+        code, seen = await check(fleet, tmp_path)
+        (lab,) = seen["instances"]  # type: ignore[misc]
+        (found,) = [one for one in lab["findings"] if one["cell"] == "vit"]
+        assert (found["kind"], found["severity"]) == ("suspicious_end", "warn")
+        assert found["evidence"].startswith("its log stops at epoch 37 of 100, and no process")
+        assert (seen["verdict"], code) == ("cannot-tell", 1), lab
