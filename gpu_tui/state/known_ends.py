@@ -7,6 +7,7 @@ restart begins with short tails, a runner deletes its record. The end itself doe
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -18,7 +19,7 @@ from gpu_tui.core.jobs import ENDED
 from gpu_tui.core.queue_join import WEAK_FAILURES
 from gpu_tui.core.sweep import CELLS_KEPT, LOSS_LOST, Cell, CellState, Queue
 from gpu_tui.state.book import Book
-from gpu_tui.state.history import History
+from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.last_queue import cell_of, row_of
 from gpu_tui.state.runs_before import box_of
 
@@ -34,22 +35,27 @@ _TIMES = ("started_at", "finished_at", "duration_seconds", "exit_code")
 @dataclass(frozen=True, slots=True)
 class Sign:
     """By what one attempt at a cell is known: its start line or the id of its job (None: not read, LOG_ONLY: no list
-    has it), the log that tells of it, when that was written last (box's clock), and how much of it was read here.
+    has it), the log that tells of it, when that was written last (box's clock), its size as far as it was read, and
+    the version of what is kept of it in this process.
     """
 
     attempt: str | None
     log: str | None = None
     mtime: float | None = None
+    size: int | None = None
     version: int | None = None
 
     def is_of(self, known: Sign) -> bool:
         """No new start since `known`: the same attempt, or the same log, and that was not written again."""
-        if self.log == known.log and self.mtime is not None and known.mtime is not None:
-            if self.mtime > known.mtime + MTIME_SLACK:
-                return False
-            if LOG_ONLY in (self.attempt, known.attempt):
-                return True
-        return self.attempt == known.attempt
+        same = self.attempt == known.attempt
+        if self.log != known.log:
+            return same
+        if None not in (self.size, known.size) and (self.size or 0) > (known.size or 0):
+            return False
+        if self.mtime is None or known.mtime is None:
+            return same
+        written = self.mtime > known.mtime + MTIME_SLACK
+        return not written and (same or LOG_ONLY in (self.attempt, known.attempt))
 
     @property
     def dated(self) -> bool:
@@ -76,6 +82,7 @@ class KnownEnds:
         self._host_key: str | None = None
         self._ends = self._read()  # the oldest first
         self._written = True
+        self._written_at: float | None = None  # at once
         self.begun: set[str] = set()  # started again, and nothing of that was read yet
 
     @property
@@ -98,7 +105,12 @@ class KnownEnds:
 
     def over(self, queue: Queue, signs: Mapping[str, Sign], book: Book, at: float | None) -> Queue:
         """The queue with each known end that its row does not show now. New ends are kept where `at` is a time."""
-        cells = tuple(self._shown(cell, signs[cell.name], book, at) for cell in queue.cells)
+        times = Counter(cell.name for cell in queue.cells)
+        cells = tuple(
+            # Of a name that stands twice one row's end would be told of the other.
+            cell if times[cell.name] > 1 else self._shown(cell, signs[cell.name], book, at)
+            for cell in queue.cells
+        )
         book.recalled = {name: end.alarms for name, end in self._ends.items() if end.alarms}
         if at is not None:
             self._write({cell.name for cell in cells}, at)
@@ -135,7 +147,7 @@ class KnownEnds:
 
     def _drop(self, name: str) -> None:
         if self._ends.pop(name, None) is not None:
-            self._written = False
+            self._written, self._written_at = False, None
 
     def _keep(self, shown: Cell, row: Cell, known: End | None, sign: Sign, book: Book) -> None:
         own = tuple(book.shown(shown.name))[:ALARMS_KEPT]
@@ -145,24 +157,28 @@ class KnownEnds:
         overlaid = (shown.state, shown.why) != (row.state, row.why)
         log = sign.log if sign.log or known is None else known.sign.log
         mtime = sign.mtime if sign.mtime is not None or known is None else known.sign.mtime
-        sign = Sign(sign.attempt, log, mtime, None if overlaid else sign.version)
+        size = sign.size if sign.size is not None or known is None else known.sign.size
+        sign = Sign(sign.attempt, log, mtime, size, None if overlaid else sign.version)
         self._ends[shown.name] = End(shown, sign, own, row)
         self._written = False
+        if known is None or (known.cell.state, len(known.alarms)) != (shown.state, len(own)):
+            self._written_at = None  # at once
 
     def _write(self, shown: Collection[str], at: float) -> None:
         """To the history where something changed. Too many: first go those that no row shows, then the oldest."""
-        if self._written:
+        last = self._written_at
+        if self._written or (last is not None and 0 <= at - last < CONTACT_EVERY):
             return
         while len(self._ends) > CELLS_KEPT:
             unseen = next((name for name in self._ends if name not in shown), None)
             del self._ends[unseen or next(iter(self._ends))]
         rows = [_row(end) for end in self._ends.values()]
         rows.sort(key=lambda row: row["cell"]["name"] in shown)
-        texts = [json.dumps(row, ensure_ascii=False) for row in rows]
+        texts = [json.dumps(row) for row in rows]
         while texts and sum(map(len, texts)) > LONGEST:
             texts.pop(0)
         head = json.dumps([self._box, self._host_key])
-        self._written = True
+        self._written, self._written_at = True, at
         self._history.set_counter(self._name, COUNTER, f"[{head},[{','.join(texts)}]]", at)
 
     def _read(self) -> dict[str, End]:
@@ -207,6 +223,7 @@ def _row(end: End) -> dict[str, Any]:
         "attempt": end.sign.attempt,
         "log": end.sign.log,
         "mtime": end.sign.mtime,
+        "size": end.sign.size,
         "alarms": [asdict(alarm) for alarm in end.alarms],
     }
 
@@ -214,8 +231,9 @@ def _row(end: End) -> dict[str, Any]:
 def _end(row: dict[str, Any]) -> End:
     alarms = tuple(map(_alarm, row["alarms"][:ALARMS_KEPT]))
     mtime = None if row["mtime"] is None else float(row["mtime"])
+    size = None if row["size"] is None else int(row["size"])
     log = None if row["log"] is None else str(row["log"])
-    return End(cell_of(dict(row["cell"])), Sign(str(row["attempt"]), log, mtime), alarms)
+    return End(cell_of(dict(row["cell"])), Sign(str(row["attempt"]), log, mtime, size), alarms)
 
 
 def _alarm(row: dict[str, Any]) -> Alarm:

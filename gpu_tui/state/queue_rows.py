@@ -51,19 +51,20 @@ def _with_known_ends(
     kept: InstanceState, queue: Queue, logs: Mapping[str, str | None], now: float
 ) -> Queue:
     """The queue with the ends that were seen before and that nothing shows now."""
-    files, pattern, versions = kept.value(metrics.FILES), kept.instance.logs, _versions(kept)
+    files, pattern, read = kept.value(metrics.FILES), kept.instance.logs, _read(kept)
     runs = kept.queue_history.runs
     signs = {}
     for cell in queue.cells:
         path = logs.get(cell.name) or (pattern and pattern.replace(CELL, cell.name))
         stat = files.found.get(path) if files is not None and path else None
         attempt, run = cell.job, runs.get(cell.name)
-        if attempt is None and run is not None:
+        if attempt is None and run is not None and run.started is not None:
             attempt = f"{run.index}:{run.started}"
         elif attempt in (cell.name, path):
             attempt = LOG_ONLY
         mtime = None if stat is None else stat.mtime
-        signs[cell.name] = Sign(attempt, path, mtime, versions.get(cell.name))
+        size, version = read.get(cell.name, (None, None))
+        signs[cell.name] = Sign(attempt, path, mtime, size, version)
     ends = kept.ends.over(queue, signs, kept.book, now if kept.link.live else None)
     while kept.ends.begun:
         kept.cells.pop(kept.ends.begun.pop(), None)
@@ -72,13 +73,14 @@ def _with_known_ends(
     return ends
 
 
-def _versions(kept: InstanceState) -> dict[str, int]:
-    """How much was read of each cell's logs."""
-    versions: dict[str, int] = {}
+def _read(kept: InstanceState) -> dict[str, tuple[int, int]]:
+    """Bytes up to which each cell's logs were read, and the version of what is kept of them."""
+    read: dict[str, tuple[int, int]] = {}
     for source, log in kept.logs.buffers.items():
         if source.cell is not None:
-            versions[source.cell] = versions.get(source.cell, 0) + log.version
-    return versions
+            size, version = read.get(source.cell, (0, 0))
+            read[source.cell] = size + (log.upto or 0), version + log.version
+    return read
 
 
 def _with_unread(kept: InstanceState, queue: Queue, logs: Mapping[str, str | None]) -> Queue:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from judgement.scene import INIT, QUEUE_LOG, ROOT, TRAINER, Scene, cell_log, gpu
-from judgement.verdict_scenarios import A, began, done, ended, gone, running
+from judgement.scene import INIT, QUEUE_LOG, ROOT, T0, TRAINER, Scene, cell_log, gpu
+from judgement.verdict_scenarios import RUN, A, began, done, ended, gone, opened, running
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.mask import Mask
@@ -135,6 +135,50 @@ def test_the_first_look_at_an_open_cell_without_a_process_tells_no_kill() -> Non
     again.write(A, "Epoch 3/20 train_loss: 0.81\n", history=True, ago=60)
     again.watch(60)
     assert (again.view().verdict, again.view().cause) == ("crashed", "unknown")
+
+
+def finished_without_runner() -> Scene:
+    s = Scene()
+    running(s)
+    orphaned(s)
+    s.write(A, "Epoch 20/20 train_loss: 0.11\n")
+    s.touch(f"{ROOT}/out/a/best.pth")
+    gone(s)
+    assert cell(s.view()).state is CellState.FINISHED
+    return s
+
+
+def test_it_stays_finished_after_a_restart_at_which_only_the_queue_s_log_is_read() -> None:
+    s = finished_without_runner()
+    before = s.view()
+    again = restarted(s)
+    again.look()
+    assert cell(again.view()).state is CellState.PENDING  # the queue's log was not read yet
+    opened(again, s.at - T0 + 600)
+    again.watch(30)
+    view = again.view()
+    assert (cell(view).state, cell(view).why) == (cell(before).state, cell(before).why)
+    assert (cell(view).epoch, cell(view).loss) == (20, 0.11)
+    assert (view.verdict, view.because, kinds(view)) == (
+        before.verdict,
+        before.because,
+        kinds(before),
+    )
+
+
+def test_the_queue_is_started_again_with_the_next_cell_and_then_with_this_one() -> None:
+    s = finished_without_runner()
+    s.processes, s.gpus = RUN, gpu(0.9)
+    s.write(QUEUE_LOG, f"=== Queue {ROOT}/q.txt: 2 ablations, starting from 2 on box ===\n")
+    s.write(QUEUE_LOG, began(s, "b"))
+    s.watch(30, lambda s, _: s.touch(cell_log("b")))
+    assert (cell(s.view()).state, cell(s.view(), "b").state) == ("finished", "running")
+    s.write(QUEUE_LOG, f"=== Queue {ROOT}/q.txt: 2 ablations, starting from 1 on box ===\n")
+    s.write(QUEUE_LOG, began(s, "a"))
+    s.watch(30, lambda s, _: s.touch(A))
+    assert cell(s.view()).state is CellState.RUNNING
+    gone(s)
+    assert (cell(s.view()).state, s.view().verdict) == ("failed", "crashed")
 
 
 def test_a_failure_in_the_log_goes_before_counters_that_came_to_their_end() -> None:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from judgement.scene import gpu
+from judgement.scene import QUEUE_LOG, ROOT, Scene, gpu
+from judgement.verdict_scenarios import A, running
+from judgement.verdict_scenarios import ended as ended_line
 
 from gpu_tui.core import metrics
 from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, Sampled
@@ -89,8 +91,9 @@ class Box:
     def read(self, name: str, text: str | None = None) -> None:
         source = LogSource(f"/r/{name}.log", name)
         self.store.apply(LogOpened("a", self.at, source, 7, 0, 0, resumed=False))
-        lines = LogReader().feed((self.texts[name] if text is None else text).encode())
-        self.store.apply(LogArrived("a", self.at, source, lines, backfill=True))
+        bytes_ = (self.texts[name] if text is None else text).encode()
+        lines = LogReader().feed(bytes_)
+        self.store.apply(LogArrived("a", self.at, source, lines, True, len(bytes_)))
 
     def view(self) -> InstanceView:
         return self.store.view(self.at)["a"]
@@ -244,6 +247,44 @@ def test_a_second_start_that_ended_well_is_what_is_told() -> None:
     for seen in (view, box.look()):
         assert cells(seen)["died"].state is CellState.FINISHED
         assert [f.kind for f in seen.findings if f.cell == "died"] == []
+
+
+def test_a_start_that_nobody_saw_is_seen_by_the_log_that_grew() -> None:
+    box = Box()
+    ended(box)
+    box.start()
+    box.texts["died"] += "Epoch 1/20 loss 2.0\n" + WELL + "Training completed.\n"
+    view = box.look(read=("well", "died"))
+    assert cells(view)["died"].state is CellState.FINISHED
+
+
+def test_of_two_rows_with_one_name_none_takes_the_end_of_the_other() -> None:
+    s = Scene()
+    running(s)
+    s.roster = "a.yaml task 20\na.yaml task 20\n"
+    s.touch(f"{ROOT}/out/a/best.pth")
+    s.write(QUEUE_LOG, ended_line(s, "a", 0))
+    s.look()
+    s.write(QUEUE_LOG, f"[{s.stamp()}] [2/2] STARTING a (task, 20ep)\n")
+    s.watch(30, lambda s, _: s.touch(A))
+    assert [cell.state for cell in s.view().queue.cells] == ["finished", "running"]
+
+
+def test_the_history_is_written_where_an_end_changed_and_not_at_every_look() -> None:
+    box = Box()
+    ended(box)
+    written: list[str] = []
+    keep = box.history.set_counter
+
+    def count(instance: str, name: str, value: str, at: float) -> None:
+        written.append(name)
+        keep(instance, name, value, at)
+
+    box.history.set_counter = count  # type: ignore[method-assign]
+    for _ in range(5):
+        box.look()
+        box.view()
+    assert written.count("ends") == 0
 
 
 def test_more_lines_of_the_same_log_may_say_that_it_went_well_after_all() -> None:
