@@ -33,15 +33,19 @@ def _by_log_alone(cell: Cell) -> str | None:
 
     A count may begin at 0, and not each step is logged: the last report may be one short of the total.
     """
-    counts = ((cell.epoch, cell.epochs, "epoch"), (cell.step, cell.steps, "step"))
-    known = [(done, total, word) for done, total, word in counts if done is not None]
+    counts = ((cell.epoch, cell.epochs), (cell.step, cell.steps))
+    known = [(done, total) for done, total in counts if done is not None]
     if not known or (cell.share is not None and cell.share >= NEARLY):
         return None
-    if cell.share is not None and all(total and done >= total - 1 for done, total, _ in known):
+    if cell.share is not None and all(total and done >= total - 1 for done, total in known):
         return None
-    done, total, word = next((one for one in known if one[1]), known[0])
+    if cell.epoch is not None and (cell.epochs or not cell.steps):
+        at = f"its log stops at epoch {cell.epoch}"
+    else:
+        at = f"its log stops at step {cell.step}"
+    total = next((total for _, total in known if total), None)
     of = f" of {total}" if total else ""
-    return f"its log stops at {word} {done}{of}, and no process of it is left: it ended without saying how"
+    return f"{at}{of}, and no process of it is left: it ended without saying how"
 
 
 def _without_total(cell: Cell) -> str:

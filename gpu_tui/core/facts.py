@@ -20,7 +20,7 @@ class Evidence:
     """The facts.
 
     `link` is a LinkState.state; `told_by` = the fleet file names what tells of runs: a queue, logs, a scheduler; `alive` = a process of the run exists; `settling` = the log is
-    newer than the process table; `runner` = the queue's own shell lives; `together` = it lived when the run was last seen alive; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped; `hung` = where nothing moves: which cells came to their end and still run;
+    newer than the process table; `runner` = the queue's own shell lives; `together` = it lived when the run was last seen alive; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped; `hung` = where nothing moves: how a cell came to its end, where all that run did;
     `busy` = the highest GPU share; `cpu_works` = a process of what trains keeps a core at work; `data_bound` = that was near 0 for a while although the log moves.
     `quiet_seconds` = since log or checkpoint last moved, by the box's clock; `log_quiet` and
     `artifact_quiet` = each alone; `listed_quiet` = the same of the jobs that a runner lists as running. `failure` = what the logs of the last attempt end with; `exit_code`

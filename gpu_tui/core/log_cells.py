@@ -67,6 +67,8 @@ def table_of_logs(
         for path, file in files.found.items()
         if path not in taken and (match := named.fullmatch(path))
     )
+    written = (one.mtime for path, one in files.found.items() if named.fullmatch(path))
+    newest = max((at for at in written if at <= box_now + AHEAD), default=-inf)
     jobs = tuple(
         _cut_off(name, path, mtime, cut[path])
         if path in cut and endings.get(name, Ending()) == Ending()
@@ -81,7 +83,10 @@ def table_of_logs(
             # One that moved before, too, is written by somebody who is not known to train.
             None if before.get(path, -inf) >= stirred else seen_at,
             signs.get(name, -inf),
-            over_at=_over_at(path, read, strays, box_now - stall_after, seen_at),
+            # After one that stood still for long somebody went on with another.
+            over_at=None
+            if mtime < newest - stall_after
+            else _over_at(path, read, strays, box_now - stall_after, seen_at),
         )
         for mtime, name, path in found[-JOBS_KEPT:]
     )

@@ -24,7 +24,7 @@ _SERVES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """`words`: which cells came to their end, where all that run did or serve; `serves`: one of them serves."""
+    """`words`: how one cell came to its end, where all that run did or serve; `serves`: one of them serves."""
 
     words: str | None = None
     serves: bool = False
@@ -38,8 +38,7 @@ def hung_of(kept: InstanceState, queue: Queue) -> Hung:
     known = [word for word in words if word is not None]
     if len(known) < len(words) or not known:
         return Hung(None, bool(serving))
-    more = f" (and {len(known) - 1} more)" if len(known) > 1 else ""
-    return Hung(f"{known[0]}{more}", bool(serving))
+    return Hung(known[0], bool(serving))
 
 
 def at_end(kept: InstanceState, cell: Cell) -> str | None:

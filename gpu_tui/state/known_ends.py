@@ -243,5 +243,5 @@ def _alarm(row: dict[str, Any]) -> Alarm:
     alarm = Alarm(**{**told, "severity": Severity(told["severity"])})
     numbers = (alarm.number, alarm.count, alarm.first_seen, alarm.last_seen, alarm.last_number)
     if not isinstance(alarm.text, str) or not all(isinstance(n, int | float) for n in numbers):
-        raise TypeError("an alarm that is none")
+        raise TypeError
     return alarm

@@ -109,6 +109,14 @@ def test_a_log_that_somebody_unknown_writes_now_and_then_is_no_end_of_its_own() 
     assert [f.kind for f in s.view().findings] == []
 
 
+def test_a_log_after_which_somebody_went_on_is_given_up() -> None:
+    s = found("step 12/90 loss 0.7\n", ago=2_000)
+    assert seen(s)[0] == "cannot-tell"
+    s.write(cell_log("b"), "step 90/90 loss 0.1\n", history=True, ago=60)
+    s.look()
+    assert seen(s)[2] == []
+
+
 def test_a_log_that_was_not_read_to_its_end_yet_says_nothing() -> None:
     s = found(STOPPED)
     s.touch(A, 120.0, 10_000)
