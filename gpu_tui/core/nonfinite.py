@@ -25,7 +25,9 @@ _NOT_FINITE = r"[-+]?\b(?:nan|inf(?:inity)?)(?:\.0*)?(?![\w.])"
 _WORD = re.compile(_NOT_FINITE, re.IGNORECASE)
 # An average that has met one NaN stays NaN until it is reset: `Loss: 0.5 (nan)`.
 _AVERAGE = re.compile(rf"(?<=\d) ?\( *{_NOT_FINITE} *\)", re.IGNORECASE)
-_VALUE = re.compile(rf"{_NOT_FINITE}|[-+]?\d[\d.,:%]*(?:e[-+]?\d+)?(?:it/s|s/it)?", re.IGNORECASE)
+_VALUE = re.compile(
+    rf"{_NOT_FINITE}|[-+]?\d(?:[\d.,:%]*[\d%])?(?:e[-+]?\d+)?(?:it/s|s/it)?", re.IGNORECASE
+)
 _BAR = re.compile(r"\|[^|]{0,300}\||[\u2500-\u259f]+")
 _MATTERS = re.compile(
     r"loss|cost|perplexity|ppl|grad|gnorm|nll|entropy|objective|elbo", re.IGNORECASE
