@@ -92,6 +92,11 @@ FRAMEWORKS = {
         "[6]\teval-auc:0.5\n[7]\teval-auc:0.5\n[8]\teval-auc:0.5\n[9]\teval-auc:0.5\n",
         "[10]\ttrain-logloss:0.5\teval-logloss:0.6\n",
     ),
+    "names that are not known": (
+        "轮次 3/10 损失: nan\n",
+        "轮次 4/10\n轮次 5/10\n轮次 6/10\n轮次 7/10 学习率: 0.1\n",
+        "轮次 8/10 损失: 0.5\n",
+    ),
     "a loop of one's own": (
         "epoch 4 | train loss: nan | val loss: 0.7\n",
         "".join(f"epoch {n} | val loss: 0.7 | acc 0.5\n" for n in range(5, 10)),
