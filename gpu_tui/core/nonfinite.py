@@ -17,15 +17,18 @@ from gpu_tui.core.went_on import further, shape_of
 
 LABELS = frozenset({"nan", "inf"})
 METRICS_KEPT = 32  # of one label in one attempt
+FORM_CHARS = 400
 IN_A_ROW = 3  # finite reports that count where one alone proves nothing
 
-# A message names no metric; a report whose columns have no names is known by its form.
+# A message names no metric; a report whose metrics are not known by name is known by its form.
 _MESSAGE, _FORM = "", "~"
 _NOT_FINITE = r"[-+]?\b(?:nan|inf(?:inity)?)(?:\.0*)?(?![\w.])"
 _WORD = re.compile(_NOT_FINITE, re.IGNORECASE)
 # An average that has met one NaN stays NaN until it is reset: `Loss: 0.5 (nan)`.
 _AVERAGE = re.compile(rf"(?<=\d) ?\( *{_NOT_FINITE} *\)", re.IGNORECASE)
-_VALUE = re.compile(rf"{_NOT_FINITE}|[-+]?\d[\d.,:%]*(?:e[-+]?\d+)?(?:it/s|s/it)?", re.IGNORECASE)
+_VALUE = re.compile(
+    rf"{_NOT_FINITE}|[-+]?\d(?:[\d.,:%]*[\d%])?(?:e[-+]?\d+)?(?:it/s|s/it)?", re.IGNORECASE
+)
 _BAR = re.compile(r"\|[^|]{0,300}\||[\u2500-\u259f]+")
 _MATTERS = re.compile(
     r"loss|cost|perplexity|ppl|grad|gnorm|nll|entropy|objective|elbo", re.IGNORECASE
@@ -86,7 +89,7 @@ class NonFinite:
 
     def _find(self, line: LogLine, path: str, *, live: bool) -> Iterator[str]:
         new = line.progress
-        if not self._lost or new is None or new.phase == "load":
+        if not self._lost or (new is not None and new.phase == "load"):
             return
         if line.open and not line.text.rstrip().endswith(_ENDS):
             return  # what is to come may say otherwise
@@ -136,7 +139,7 @@ def _lost_in(line: LogLine) -> Collection[str]:
     says = _WORD.search(_AVERAGE.sub("", line.text)) is not None
     if line.progress is not None and not says and any(True for _ in _values(line.progress)):
         return ()
-    return [_FORM + _form(line.text)] if line.progress is not None and says else [_MESSAGE]
+    return [_FORM + _form(line.text) if says else _MESSAGE]
 
 
 def _finite_in(line: LogLine, names: Collection[str]) -> Collection[str]:
@@ -160,7 +163,7 @@ def _values(progress: Progress | None) -> Iterator[tuple[str, float]]:
 
 def _form(text: str) -> str:
     """A line without its numbers and its bar."""
-    return " ".join(_VALUE.sub("#", _BAR.sub("", text)).split())
+    return " ".join(_VALUE.sub("#", _BAR.sub("", text)).split())[:FORM_CHARS]
 
 
 def _place(progress: Progress | None) -> Progress | None:
@@ -178,7 +181,7 @@ def _moved(old: Progress | None, new: Progress | None) -> bool:
     return (old.epoch, old.step) != (new.epoch, new.step)
 
 
-def _is_later(old: Progress | None, new: Progress) -> bool:
+def _is_later(old: Progress | None, new: Progress | None) -> bool:
     """Not at the same place, where another rank reports, nor before it, where another program does."""
     old, place = _place(old), _place(new)
     if old is None or place is None or shape_of(old) != shape_of(place):

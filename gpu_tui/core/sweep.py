@@ -136,7 +136,10 @@ class Cell:
     seen_at: float | None = None  # it was at work then, and is gone without a word
     # It runs, and nothing of it moved for longer than a stall takes.
     still_seconds: float | None = None
-    computes: bool | None = None  # then: whether its own cards do; None where nobody can tell
+    computes: bool | None = (
+        None  # then: whether it does, as cards and CPU tell; None where nobody can tell
+    )
+    halted: bool = False  # it runs, and a signal or a debugger holds it
 
     @property
     def share(self) -> float | None:

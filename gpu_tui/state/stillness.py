@@ -86,7 +86,7 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | Non
     cells: list[Cell] = list(queue.cells)
     for place in runs:
         if (why := halts.get(cells[place].name)) is not None:
-            cells[place] = replace(cells[place], why=why)
+            cells[place] = replace(cells[place], why=why, halted=True)
             quiet.pop(place, None)
     if not quiet:
         return replace(queue, cells=tuple(cells)) if halts else queue

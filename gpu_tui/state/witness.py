@@ -30,6 +30,7 @@ QUARTER = 900.0  # time zones differ by quarters of an hour
 ZONE_SLACK = 60.0  # between a stamp and its line's arrival
 LONGEST_OFFSET = 15 * 3600.0
 BETWEEN_LOOKS = 1.0  # seconds: CPU time is counted in hundredths
+SMOOTHED = 30.0  # seconds of work that count: one that computes in bursts does not stall between two of them
 AT_WORK = 0.1  # cores: a process that waits uses less, also one that polls for its peers
 
 RUNNER_LAST = "runner_last"  # the counter with the box on which the queue's shell lived last
@@ -130,7 +131,8 @@ class Witness:
                 now = old
             else:
                 newest = (now[1] - old[1]) / (now[0] - old[0])
-                share = newest if share is None else (share + newest) / 2
+                weight = min(1.0, (now[0] - old[0]) / SMOOTHED)
+                share = newest if share is None else share + weight * (newest - share)
             computed[pid], shares[pid] = now, share or 0.0
         self._computed, self._shares, self._looked = computed, shares, at
 

@@ -27,9 +27,9 @@ FRAMEWORKS = {
         "Epoch 9: 100%|██████████| 100/100 [00:10<00:00, 4.40it/s, v_num=0, train_loss=0.512]\n",
     ),
     "lightning before 2, which pads": (
-        "Epoch 3:  45%|████▌     | 45/100 [00:10<00:12, 4.40it/s, v_num=0, train_loss=nan.0]\n",
+        "Epoch 3:  45%|████▌     | 45/100 [00:10<00:12, 4.40it/s, v_num=0, train_loss_step=nan.0, train_loss_epoch=nan.0]\n",
         "".join(f"Epoch {n}:  10%|█         | 10/100 [00:10<00:12, 4.4it/s, v_num=0]\n" for n in range(4, 9)),
-        "Epoch 9: 100%|██████████| 100/100 [00:10<00:00, 4.40it/s, v_num=0, train_loss=0.51]\n",
+        "Epoch 9: 100%|██████████| 100/100 [00:10<00:00, 4.40it/s, v_num=0, train_loss_step=0.51, train_loss_epoch=0.40]\n",
     ),
     "keras": (
         "Epoch 4/20\n300/300 ━━━━━━━━━━━━━━━━━━━━ 20s 44ms/step - accuracy: 0.1 - loss: nan - val_loss: nan\n",
@@ -91,6 +91,11 @@ FRAMEWORKS = {
         "[5]\ttrain-logloss:nan\teval-logloss:nan\n",
         "[6]\teval-auc:0.5\n[7]\teval-auc:0.5\n[8]\teval-auc:0.5\n[9]\teval-auc:0.5\n",
         "[10]\ttrain-logloss:0.5\teval-logloss:0.6\n",
+    ),
+    "names that are not known": (
+        "轮次 3/10 损失: nan\n",
+        "轮次 4/10\n轮次 5/10\n轮次 6/10\n轮次 7/10 学习率: 0.1\n",
+        "轮次 8/10 损失: 0.5\n",
     ),
     "a loop of one's own": (
         "epoch 4 | train loss: nan | val loss: 0.7\n",

@@ -21,6 +21,7 @@ from gpu_tui.parse.queue_file import parse_roster
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.scene_parts import gpu
+from gpu_tui.ui.text.sweep import state_of
 
 T0 = 1_795_000_000.0
 STALL = 60.0
@@ -90,6 +91,8 @@ def test_one_of_two_runs_is_stopped_while_the_other_goes_on() -> None:
         assert seen.verdict is Verdict.RUNNING
     (cell,) = [cell for cell in seen.queue.cells if cell.name == "two"]
     assert WORDS.format(12) in (cell.why or "")
+    words = [state_of(cell)[1] for cell in seen.queue.cells]
+    assert words == ["running", "halted"]
     box.write("two")
     assert halts(box.look(ONE, TWO, after=10.0)) == []
 

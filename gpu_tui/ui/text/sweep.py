@@ -39,6 +39,8 @@ RESULTS = 7  # cells of the column that tells of results on the box
 
 def state_of(cell: Cell) -> tuple[str, str, str]:
     """Its sign, its word and its style; one that runs and stands still is no sight like the others."""
+    if cell.halted:
+        return "▲", say("halted"), "level-act"
     if cell.still_seconds is not None:
         return "▲", say("silent {age}", age=units.age(cell.still_seconds)), "level-watch"
     glyph, word, style = STATES[cell.state]
