@@ -21,6 +21,7 @@ TELLS_MOST = (
     CellState.FINISHED, CellState.RUNNING, CellState.SYNC_FAILED, CellState.SUSPICIOUS,
     CellState.CANNOT_TELL, CellState.FAILED, CellState.PENDING, CellState.SKIPPED,
 )  # fmt: skip
+MORE = "no list names what begins next"
 RANK = {state: rank for rank, state in enumerate(TELLS_MOST)}
 
 
@@ -103,10 +104,7 @@ class LaneOutlook:
     @property
     def over(self) -> bool:
         """Nothing runs, waits or is in doubt."""
-        states = (CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL)
-        read = self.lane.trust is not Trust.UNREAD
-        unnamed = self.tally.unnamed and not self.lane.queue.claimed_done
-        return read and not self.tally.count(*states) and not unnamed
+        return self.lane.trust is not Trust.UNREAD and is_over(self.lane.queue, self.tally)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +139,11 @@ class Outlook:
         """Every queue is."""
         return all(one.over for one in self.lanes)
 
+    @property
+    def more(self) -> bool:
+        """A queue may start cells that no list names."""
+        return any(one.lane.queue.more for one in self.lanes)
+
     def of(self, name: str) -> LaneOutlook | None:
         """One box's queue; None where it has none."""
         return next((one for one in self.lanes if one.lane.name == name), None)
@@ -169,19 +172,30 @@ def outlook_of(lanes: Sequence[Lane]) -> Outlook:
 
 
 def count_once(queues: Iterable[Queue]) -> tuple[Tally, tuple[str, ...]]:
-    """Each cell once by its name, in the state that tells most; and the names that stand more than once."""
-    best: dict[str, CellState] = {}
+    """Each cell of several queues once by its name, in the state that tells most; and the names that stand more
+    than once. A queue that names a cell twice runs it twice.
+    """
+    best: dict[tuple[str, int], CellState] = {}
     seen: Counter[str] = Counter()
     unnamed = 0
     for queue in queues:
         unnamed += max(0, (queue.total or 0) - len(queue.cells))
+        here: Counter[str] = Counter()
         for cell in queue.cells:
-            seen[cell.name] += 1
-            old, new = best.get(cell.name), standing(cell)
+            here[cell.name] += 1
+            key = cell.name, here[cell.name]
+            old, new = best.get(key), standing(cell)
             if old is None or RANK[new] < RANK[old]:
-                best[cell.name] = new
+                best[key] = new
+        seen += here
     doubled = tuple(name for name, times in seen.items() if times > 1)
     return Tally(Counter(best.values()), unnamed), doubled
+
+
+def is_over(queue: Queue, tally: Tally) -> bool:
+    """Nothing of a queue that was read runs, waits or is in doubt, and no more cells may follow."""
+    open_ = tally.count(CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL)
+    return not (open_ or queue.more or (tally.unnamed and not queue.claimed_done))
 
 
 def standing(cell: Cell) -> CellState:
@@ -218,6 +232,8 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
     passed = [cell for cell in cells if cell.never_run]
     pending = [c for c in cells if c.again or (c.state is CellState.PENDING and not c.never_run)]
     unnamed = 0 if lane.queue.claimed_done else lane.unnamed
+    if lane.queue.more and not runs:
+        return NO_IDEA, MORE
     if not (runs or unsure or pending or passed or unnamed):
         return NOTHING, f"nothing told how {untold[0].name} ended" if untold else None
     starts = ends = [running_left(cell, typical, lane.name) for cell in runs]
@@ -262,8 +278,8 @@ def _doubt(
         return f"{runs[0].name} stands still"
     if left.best is None:
         return f"{late.name} tells no end" if late else "no cell has ended yet to go by"
-    if lane.begun_only:
-        return "no list names what begins next"
+    if lane.begun_only or lane.queue.more:
+        return MORE
     return None
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, total_of
 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
+# Sources that keep no record: what runs was seen as a pane, a process or a log.
+SEEN = frozenset({"tmux", "nohup", "nohup.out", "logs"})
 SHELL = "shell"  # the word for a pane of tmux of which tmux itself tells nothing else
 ENDED = frozenset(
     {CellState.FINISHED, CellState.SYNC_FAILED, CellState.FAILED, CellState.SUSPICIOUS}
@@ -100,7 +102,8 @@ def with_jobs(
             if job.name in named:
                 continue
             named.add(job.name)
-            cells.append(_cell(job, len(cells) + 1, evidence.get(job.name), box_now))
+            cell = _cell(job, len(cells) + 1, evidence.get(job.name), box_now)
+            cells.append(replace(cell, listed=table.source not in SEEN))
     notes = tuple(note for table in tables for note in _notes(table))
     more = len(cells) - len(queue.cells) + sum(table.dropped for table in tables)
     if not more and not notes:

@@ -16,7 +16,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import GONE, ON_THE_WAY, UNTOLD, Ending
+from gpu_tui.core.vanished import BY_LOG, COUNTED, GONE, ON_THE_WAY, UNTOLD, Ending
 
 CELL = "{cell}"
 NEVER: Mapping[str, float] = {}
@@ -134,12 +134,10 @@ def _job(
     if ending.failure is not None:
         return _as(log, CellState.FAILED, ending.failed, ended)
     if ending.complete:
-        return _as(
-            log, CellState.FINISHED, "by its log alone: its counters came to their end", ended
-        )
+        return _as(log, CellState.FINISHED, COUNTED, ended)
     if ending.said is not None:
         state = CellState.FINISHED if ending.well else CellState.CANNOT_TELL
-        return _as(log, state, f"by its log alone: it says “{ending.said}”", ended)
+        return _as(log, state, f"{BY_LOG}it says “{ending.said}”", ended)
     if not believed:
         why = "the time of its log lies ahead of the box's clock, and nothing else tells of it"
         return _as(log, CellState.CANNOT_TELL, why, None)

@@ -130,6 +130,7 @@ class Cell:
     never_run: bool = False  # the queue went past it, or ended, without starting it
     # Its id at whatever else runs it; None for a cell of our own queue script.
     job: str | None = None
+    listed: bool = False  # what runs it keeps a list of its jobs and of their ends
     # The kind of finding that its bad end is, where it is no plain crash.
     finding: str | None = None
     then: str | None = None  # what began in the place of one that is gone
@@ -161,7 +162,8 @@ class Cell:
 class Queue:
     """The whole queue of one instance, joined from roster, log and evidence.
 
-    `total` counts every line that the queue script takes for a cell, also what has no row here.
+    `total` counts every line that the queue script takes for a cell, also what has no row here. `more`: a program
+    that started cells is alive, and no list names what it starts next; `total` is None then.
     `doubts` are the sentences in which the log contradicts itself; `notes` say what else to know of the counts.
     `unplanned` are names that QUEUE DONE lists as failed and that are no cell of this queue.
     """
@@ -177,6 +179,7 @@ class Queue:
     doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unplanned: tuple[str, ...] = ()
+    more: bool = False
 
     def count(self, *states: CellState) -> int:
         """How many cells are in one of `states`."""

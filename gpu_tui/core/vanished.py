@@ -22,6 +22,8 @@ GONE_KEPT = 200  # of one source
 GONE = "its process is gone, and nothing told how it ended"
 NO_MORE = "it is not listed any more, and the processes were not read since"
 UNLISTED = "it is not listed any more, yet its process is there"
+BY_LOG = "by its log alone: "
+COUNTED = f"{BY_LOG}its counters came to their end"
 UNTOLD = "suspicious_end"  # the kind of finding of one that was seen at work until then
 ENDS_WITH = "its log ends with: "
 SAYS_ABOVE = "its log says, above its last reports: "
@@ -255,9 +257,8 @@ def ended(job: Job, ending: Ending) -> Job:
     if ending.failure is not None:
         return replace(job, state=CellState.FAILED, why=ending.failed)
     if ending.complete:
-        why = "by its log alone: its counters came to their end"
-        return replace(job, state=CellState.FINISHED, why=why)
+        return replace(job, state=CellState.FINISHED, why=COUNTED)
     if ending.said is not None:
         state = CellState.FINISHED if ending.well else job.state
-        return replace(job, state=state, why=f"by its log alone: it says “{ending.said}”")
+        return replace(job, state=state, why=f"{BY_LOG}it says “{ending.said}”")
     return job

@@ -7,18 +7,18 @@ it becomes null and the text stands beside it in `why`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account, Listed
+from gpu_tui.core.campaign import MORE
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import DangerClock
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Track
-from gpu_tui.core.speech import say
-from gpu_tui.core.sweep import Cell, CellState, Queue, half_well
+from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.views import FleetView, InstanceView
@@ -275,31 +275,17 @@ def _queue(queue: Queue, view: InstanceView) -> Json | None:
         "file": queue.file,
         "log": queue.log,
         "total": queue.total,
-        "done": queue_done(queue.cells),
-        "failed": queue_failed(queue.cells),
+        "more": queue.more,
+        "done": queue.count(CellState.FINISHED),
+        "failed": queue.count(CellState.FAILED),
         "sync_failed": queue.count(CellState.SYNC_FAILED),
         "suspicious": queue.count(CellState.SUSPICIOUS),
         "eta_seconds": _rounded(queue.eta_seconds, 0),
         "remembered_from": rfc3339(view.queue_read),
         "notes": [*queue.doubts, *queue.notes],
         "cells": [_cell(cell) for cell in queue.cells],
+        "why": {"total": MORE} if queue.more else {},
     }
-
-
-def queue_done(cells: Iterable[Cell]) -> int:
-    """Cells that ended well: one without its durable copy, or that something speaks against, is none."""
-    return sum(cell.state is CellState.FINISHED for cell in cells)
-
-
-def queue_failed(cells: Iterable[Cell]) -> int:
-    """Cells that ended badly."""
-    return sum(cell.state is CellState.FAILED for cell in cells)
-
-
-def queue_beside(cells: Iterable[Cell]) -> str:
-    """What came to its end and is not done, as it stands behind the numbers of those: `, 1 sync failed`."""
-    several = half_well(cells)
-    return "".join(say(", {number} {what}", number=n, what=say(word)) for n, word in several)
 
 
 def _cell(cell: Cell) -> Json:

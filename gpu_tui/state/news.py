@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.queue_words import english, queue_words
 from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.core.vanished import BY_LOG, COUNTED
 from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView
 
@@ -103,17 +105,15 @@ def _part(finding: Finding) -> str | None:
 
 
 def _cells(view: InstanceView, now: float) -> Iterator[News]:
-    cells = view.queue.cells
-    ended = sum(cell.state in ENDED for cell in cells)
-    total = max(len(cells), view.queue.total or 0)
-    for cell in cells:
+    queue = queue_words(view.queue, english).brief
+    for cell in view.queue.cells:
         if cell.state is CellState.FINISHED:
             yield News(
                 key=f"cell:{view.name}:{cell.name}",
                 kind=CELL_FINISHED,
                 severity=Severity.NONE,
                 instance=view.name,
-                text=f"{_result(cell)} ({ended} of {total} in this queue)",
+                text=f"{_result(cell)} (queue: {queue})",
                 at=now,
                 cell=cell.name,
                 happened=cell.finished_at,
@@ -122,7 +122,7 @@ def _cells(view: InstanceView, now: float) -> Iterator[News]:
 
 def _result(cell: Cell) -> str:
     """How one cell ended, as far as its log or its runner says it: nothing here was loaded or verified."""
-    parts = ["its log says finished" if cell.job is None else "its runner says finished"]
+    parts = [_ended_by(cell)]
     if cell.duration_seconds is not None:
         parts[0] += f" after {span(cell.duration_seconds)}"
     if cell.loss is not None and math.isfinite(cell.loss):
@@ -130,6 +130,18 @@ def _result(cell: Cell) -> str:
     shown = [(name, value) for name, value in cell.metrics.items() if math.isfinite(value)]
     parts += [f"{name} {value:g}" for name, value in shown[:SHOWN_METRICS]]
     return ", ".join(parts)
+
+
+def _ended_by(cell: Cell) -> str:
+    """The source of the word that it finished."""
+    why = cell.why or ""
+    if COUNTED in why:
+        return "its log reached the end of its counters"
+    if cell.job is None or BY_LOG in why:
+        return "its log says finished"
+    if cell.listed:
+        return "its runner says finished"
+    return "it ended with exit 0" if cell.exit_code == 0 else "its log says finished"
 
 
 def _sweep(view: FleetView) -> Iterator[News]:
@@ -158,7 +170,7 @@ def _sweep(view: FleetView) -> Iterator[News]:
 
 def _nameless(view: InstanceView) -> bool:
     queue = view.queue
-    return not queue.claimed_done and (queue.total or 0) > len(queue.cells)
+    return queue.more or (not queue.claimed_done and (queue.total or 0) > len(queue.cells))
 
 
 def _meters(view: FleetView) -> str:

@@ -17,10 +17,11 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.levels import share
 from gpu_tui.core.plain import plain
+from gpu_tui.core.queue_words import queue_words
 from gpu_tui.core.speech import headed, joined, listed, say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.verdict import ESCALATES
-from gpu_tui.state.contract import fleet_verdict, queue_beside, queue_done, queue_failed
+from gpu_tui.state.contract import fleet_verdict
 from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView, utilization
 
@@ -61,8 +62,8 @@ def tick_of(view: InstanceView) -> Tick | None:
     running, memory = view.queue.place, view.track(metrics.MEMORY).value
     return Tick(
         at=view.taken_at,
-        done=queue_done(view.queue.cells),
-        failed=queue_failed(view.queue.cells),
+        done=view.queue.count(CellState.FINISHED),
+        failed=view.queue.count(CellState.FAILED),
         cell=running.name if running else None,
         epoch=running.epoch if running else None,
         oom_kill=memory.oom_kill if memory else None,
@@ -257,11 +258,7 @@ def _queue_line(view: InstanceView) -> str:
     if not queue.cells:
         none = view.instance.queue.file is None and view.last_contact is not None
         return say("queue: none known") if none else say("queue: not read")
-    done, failed = queue_done(queue.cells), queue_failed(queue.cells)
-    text = say(
-        "queue: {done}/{total} done, {failed} failed", done=done, total=queue.total, failed=failed
-    )
-    text += queue_beside(queue.cells)
+    text = say("queue: {words}", words=queue_words(queue).sentence)
     if view.queue_read is not None:
         age = span(max(0.0, view.taken_at - view.queue_read))
         text += say(" (as read {age} ago, before the box was off)", age=age)

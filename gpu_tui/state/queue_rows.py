@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_tui.core import metrics
-from gpu_tui.core.jobs import with_jobs
+from gpu_tui.core.jobs import JobTable, with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.log_cells import CELL
 from gpu_tui.core.queue_join import Join
+from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.unlisted import more_may_follow
 from gpu_tui.state.cell_evidence import cell_evidence
 from gpu_tui.state.facts import alive_of, cells_alive_of, offset_of
 from gpu_tui.state.instance import InstanceState
@@ -20,6 +22,7 @@ from gpu_tui.state.known_ends import LOG_ONLY, Sign
 from gpu_tui.state.stillness import with_stillness
 from gpu_tui.state.witness import box_time
 
+UNRECORDED = frozenset(metric.name for metric in metrics.UNRECORDED)
 LIVE = (CellState.RUNNING, CellState.CANNOT_TELL)
 
 
@@ -44,6 +47,8 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         )
     logs = {job.name: job.stdout for table in tables for job in table.jobs}
     queue = _with_known_ends(kept, with_jobs(queue, tables, evidence, box_now=box_now), logs, now)
+    if _more_may_follow(kept, tables, now, box_now):
+        queue = replace(queue, more=True, total=None)
     return with_stillness(kept, _with_unread(kept, queue, logs), now, run)
 
 
@@ -81,6 +86,19 @@ def _read(kept: InstanceState) -> dict[str, tuple[int, int]]:
             size, version = read.get(source.cell, (0, 0))
             read[source.cell] = size + (log.upto or 0), version + log.version
     return read
+
+
+def _more_may_follow(
+    kept: InstanceState, tables: Sequence[JobTable], now: float, box_now: float | None
+) -> bool:
+    """Whether a loop that no file names may start more cells: a list of jobs or of cells says all of them."""
+    if kept.instance.queue.names_runs or kept.instance.scheduler:
+        return False
+    good = kept.tracks.get(metrics.PROCESSES.name, NO_TRACK).good
+    jobs = [job for table in tables if table.source in UNRECORDED for job in table.jobs]
+    skew = 0.0 if box_now is None else box_now - now
+    read_at = (now if good is None else good.taken_at) + skew
+    return more_may_follow(jobs, kept.value(metrics.PROCESSES), read_at, now + skew)
 
 
 def _with_unread(kept: InstanceState, queue: Queue, logs: Mapping[str, str | None]) -> Queue:

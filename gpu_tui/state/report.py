@@ -13,13 +13,15 @@ from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.number import told_amount
+from gpu_tui.core.queue_words import BAD, queue_words, sweep_words
 from gpu_tui.core.resume import ENDED_WELL
 from gpu_tui.core.speech import counted, listed, say, told
-from gpu_tui.core.sweep import CellState, half_well
+from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.state.contract import fleet_verdict, queue_beside, queue_done, queue_failed
+from gpu_tui.state.contract import fleet_verdict
 from gpu_tui.state.markdown import code, indexed, md, names, time
 from gpu_tui.state.resume_words import resume_lines
+from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import FleetView, InstanceView
 
 FINDINGS = 8  # of one instance
@@ -86,20 +88,19 @@ class _Report:
     def head(self, version: str) -> list[str]:
         view = self._view
         verdict = fleet_verdict(view)
-        cells = [cell for one in view.instances for cell in one.queue.cells]
-        done, failed = queue_done(cells), queue_failed(cells)
-        half = sum(number for number, _ in half_well(cells))
-        total = sum(max(one.queue.total or 0, len(one.queue.cells)) for one in view.instances)
+        outlook = sweep_outlook(view)
+        told, cells = sweep_words(outlook), outlook.tally
+        open_ = cells.total - cells.done - cells.count(*BAD)
         verdicts = Counter(str(one.verdict) for one in view.instances)
         boxes = listed(f"{number} {say(word)}" for word, number in verdicts.most_common())
         return [
             say("# Hand-over: {sweep}", sweep=md(view.sweep or say("fleet"))),
             "",
             say(
-                "**{verdict}** at {at} · {instances}: {boxes} · {total} cells: {done} ended well by "
-                "their logs, {failed} failed{beside}, {open} open",
+                "**{verdict}** at {at} · {instances}: {boxes} · cells by their logs: {sentence}, "
+                "{open} open",
                 verdict=say(verdict), at=time(view.taken_at), instances=counted(len(view.instances), "instance"), boxes=boxes,
-                total=total, done=done, failed=failed, beside=queue_beside(cells), open=total - done - failed - half,
+                sentence=told.sentence, open=open_,
             ),
             "",
             *self._beside(),
@@ -378,11 +379,8 @@ def _host(one: InstanceView) -> str:
 def _queue(one: InstanceView) -> str:
     if not one.queue.cells:
         return say("not known")
-    failed = queue_failed(one.queue.cells)
-    done = f"{queue_done(one.queue.cells)}/{one.queue.total}"
-    bad = say(", {failed} failed", failed=failed) if failed else ""
     off = say(", off") if one.queue_read is not None else ""
-    return done + bad + queue_beside(one.queue.cells) + off
+    return queue_words(one.queue).sentence + off
 
 
 def _at(one: InstanceView) -> str:

@@ -28,7 +28,7 @@ def sweep_json(
         "version": VERSION,
         "sweep": name,
         "taken_at": rfc3339(taken_at),
-        "cells": {**_tally(outlook.tally), "complete": outlook.whole},
+        "cells": {**_tally(outlook.tally), "complete": outlook.whole and not outlook.more},
         "doubled": list(outlook.doubled),
         **_end(outlook.left, taken_at),
         "ends_last": outlook.last,

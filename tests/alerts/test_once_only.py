@@ -131,7 +131,7 @@ def test_a_sweep_with_cells_that_nobody_named_has_not_finished() -> None:
         queue = replace(box.queue, total=total, claimed_done=done)
         found = news_of(replace(seen, instances=(replace(box, queue=queue),)))
         assert (SWEEP_FINISHED in kinds(found)) is told
-        assert f"(1 of {total} in this queue)" in found[0].text
+        assert f"(queue: 1/{total} done" in found[0].text
 
 
 def test_a_cluster_that_was_not_asked_yet_holds_the_end_back() -> None:

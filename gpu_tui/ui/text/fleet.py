@@ -9,16 +9,17 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core import metrics
+from gpu_tui.core.campaign import count_once
 from gpu_tui.core.cell_table import Order
 from gpu_tui.core.clocks import earliest
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.idle import NO_CARD
 from gpu_tui.core.levels import Level, level, share
+from gpu_tui.core.queue_words import BAD, queue_words
 from gpu_tui.core.sample import STALE_AFTER_PERIODS
 from gpu_tui.core.speech import say
-from gpu_tui.core.sweep import CellState, Queue, half_well
+from gpu_tui.core.sweep import Queue
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.state.contract import queue_beside
 from gpu_tui.state.settled import roster_unread
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
@@ -122,7 +123,8 @@ def _cell(view: InstanceView, width: int) -> Text:
     if cell.epoch is not None and cell.epochs:
         progress = f"{cell.epoch}/{cell.epochs}"
     else:
-        progress = f"#{cell.index}/{len(view.queue.cells)}"  # its place in the queue, and no epoch
+        of = "" if view.queue.more else f"/{count_once((view.queue,))[0].total}"
+        progress = f"#{cell.index}{of}"  # its place in the queue, and no epoch
     stale = not view.link.live
     style = "stale" if stale else "text"
     room = width - len(progress) - 1
@@ -134,15 +136,12 @@ def _cell(view: InstanceView, width: int) -> Text:
 
 def _ends(queue: Queue, width: int) -> Text:
     """How many ended well, and what the others came to where there is room for the words."""
-    done, total = queue.count(CellState.FINISHED), len(queue.cells)
-    failed = queue.count(CellState.FAILED)
-    bad = failed + sum(number for number, _ in half_well(queue.cells))
-    words = say("{done}/{total} done", done=done, total=total)
-    if failed:
-        words += say(", {failed} failed", failed=failed)
-    words += queue_beside(queue.cells)
+    told, bad = queue_words(queue), queue.count(*BAD)
+    words = f"{told.count}{told.bad}"
     if cell_len(words) > width and bad:
-        words = say("{done}/{total}, {bad} bad", done=done, total=total, bad=bad)
+        words = say("{count}, {bad} bad", count=told.count.split()[0], bad=bad)
+    elif queue.more and cell_len(told.sentence) <= width:
+        words = told.sentence
     return line((words, "level-act" if bad else "muted"))
 
 

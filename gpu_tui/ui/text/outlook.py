@@ -6,7 +6,8 @@ from datetime import tzinfo
 
 from rich.text import Text
 
-from gpu_tui.core.campaign import LaneOutlook, Outlook, Tally, Trust, spent_so_far
+from gpu_tui.core.campaign import LaneOutlook, Outlook, Trust, spent_so_far
+from gpu_tui.core.queue_words import sweep_words
 from gpu_tui.core.rebalance import Plan
 from gpu_tui.core.speech import counted, headed, listed, say, told
 from gpu_tui.core.sweep import CellState
@@ -59,14 +60,9 @@ def _lead(word: str) -> Text:
 def _counts(outlook: Outlook, width: int) -> list[Text]:
     tally = outlook.tally
     share = tally.done / tally.total if tally.total else 0.0
-    total = str(tally.total) if outlook.whole else f"≥{tally.total}"
     size = BAR if width >= 70 else 8
-    first = line(
-        bar(share, size, "accent"),
-        (f"  {tally.done}", "strong"),
-        (say(" of {total} done", total=total), "text"),
-    )
-    pieces = [first]
+    told = sweep_words(outlook)
+    pieces = [line(bar(share, size, "accent"), (f"  {told.brief}", "strong"))]
     for word, style, states in GROUPS:
         number = tally.count(*states)
         if number:
@@ -288,8 +284,9 @@ def _lane_cell(title: str, one: LaneOutlook, now: float, zone: tzinfo | None) ->
     read = lane.trust is not Trust.UNREAD
     match title:
         case "done":
-            words = f"{tally.done}/{tally.total}" if read else UNKNOWN
-            return line((words, ("text" if live else "stale") if read else "unknown"))
+            total = UNKNOWN if lane.queue.more else str(tally.total)
+            done = f"{tally.done}/{total}" if read else UNKNOWN
+            return line((done, ("text" if live else "stale") if read else "unknown"))
         case "run":
             number = tally.count(CellState.RUNNING)
             return line(
@@ -340,17 +337,11 @@ def lane_why(outlook: Outlook, width: int) -> list[Text]:
 
 
 def short(outlook: Outlook, now: float, zone: tzinfo | None) -> tuple[str, str]:
-    """For one line: `12/27 cells`, and `ends ~18:50`; empty where there is nothing to say."""
-    tally: Tally = outlook.tally
-    if not tally.total:
+    """For one line: `12/27 done`, and `ends ~18:50`; empty where there is nothing to say."""
+    if not outlook.tally.total:
         return "", ""
-    cells = say(
-        "{done}/{total}{what} cells",
-        done=tally.done,
-        total=tally.total,
-        what="" if outlook.whole else "+",
-    )
+    cells = sweep_words(outlook)
     if outlook.over:
-        return cells, say("ended")
-    words = bounds.ends(outlook.left, now, zone)
-    return cells, say("ends {words}", words=words)
+        return cells.count, cells.end
+    ends = say("ends {words}", words=bounds.ends(outlook.left, now, zone))
+    return cells.brief, "" if outlook.more and outlook.left.best is None else ends

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gpu_tui.core import metrics
 from gpu_tui.core.campaign import LaneOutlook, spent_so_far
+from gpu_tui.core.queue_words import queue_words
 from gpu_tui.core.sample import Absent, Failure, Freshness
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell, CellState
@@ -230,17 +231,16 @@ def totals(
     queue = view.queue
     if not queue.cells or one is None:
         return []
-    total = queue.total or len(queue.cells)
-    done, failed = queue.count(CellState.FINISHED), queue.count(CellState.FAILED)
+    tally, told = one.tally, queue_words(queue)
     first = line(
-        bar(done / total if total else 0.0, 12, "accent"),
-        (say("  {done}/{total} done", done=done, total=total), "strong"),
+        bar(tally.done / tally.total if tally.total else 0.0, 12, "accent"),
+        (f"  {told.brief}", "strong"),
     )
     pieces = [first]
     if view.queue_read is not None:
         age = units.age(view.taken_at - view.queue_read)
         pieces.append(line((say("off, as read {age} ago", age=age), "stale")))
-    if failed:
+    if failed := tally.count(CellState.FAILED):
         pieces.append(line((say("{failed} failed", failed=failed), "level-act")))
     if unsynced := queue.count(CellState.SYNC_FAILED):
         pieces.append(line((say("{unsynced} sync failed", unsynced=unsynced), "level-act")))

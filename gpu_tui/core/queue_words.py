@@ -1,0 +1,68 @@
+"""How far a queue or a sweep is, in words. The header, the panes, notices, `check` and the report take their words
+from here, so that they agree about one state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpu_tui.core.campaign import Outlook, Tally, count_once, is_over
+from gpu_tui.core.speech import say
+from gpu_tui.core.sweep import CellState, Queue
+
+Say = Callable[..., str]  # a template and its fields -> words, as `speech.say`
+BAD = (CellState.FAILED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWords:
+    """`count`: `1/6 done`, or `1 done` where nothing tells the total. `bad`: `, 1 failed`, or empty.
+    `end`: `ended`, `more unknown`, or empty while cells run or wait.
+    """
+
+    count: str
+    bad: str
+    end: str
+
+    @property
+    def sentence(self) -> str:
+        """All of it: `1 done, 1 failed · more unknown`."""
+        return f"{self.count}{self.bad}" + (f" · {self.end}" if self.end else "")
+
+    @property
+    def brief(self) -> str:
+        """Without the cells that failed: `1 done · more unknown`, `1/6 done`."""
+        return f"{self.count} · {self.end}" if self.end else self.count
+
+
+def english(template: str, **fields: object) -> str:
+    """The words of records and alerts, which are not translated."""
+    return template.format(**fields)
+
+
+def queue_words(queue: Queue, say: Say = say) -> QueueWords:
+    """Of the queue of one box."""
+    tally, _ = count_once((queue,))
+    return _words(tally, say, more=queue.more, over=is_over(queue, tally))
+
+
+def sweep_words(outlook: Outlook) -> QueueWords:
+    """Of a whole sweep. Its total is a lower bound where a queue was not read or does not tell its own."""
+    told = [one for one in outlook.lanes if not one.lane.queue.more]
+    bound = not outlook.whole or (outlook.more and bool(told))
+    return _words(outlook.tally, say, more=outlook.more, over=outlook.over, bound=bound)
+
+
+def _words(tally: Tally, say: Say, *, more: bool, over: bool, bound: bool = False) -> QueueWords:
+    """`bound`: the total is a lower bound."""
+    if bound:
+        count = say("{done}/{total}+ done", done=tally.done, total=tally.total)
+    elif more:
+        count = say("{done} done", done=tally.done)
+    else:
+        count = say("{done}/{total} done", done=tally.done, total=tally.total)
+    bad = [(tally.count(state), state.value.replace("-", " ")) for state in BAD]
+    listed = "".join(say(", {number} {what}", number=n, what=say(word)) for n, word in bad if n)
+    end = say("more unknown") if more else say("ended") if over else ""
+    return QueueWords(count, listed, end)
