@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_tui import __version__
+from gpu_tui.cli.fitted import on_terminal
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.trouble import shown
 from gpu_tui.core.clock import rfc3339
@@ -68,8 +69,10 @@ def run(args: argparse.Namespace) -> int:
     for wrong in wiring.misfits(os.environ):  # the patrol can do without: it goes on
         print("gpu-tui check: " + "\n".join(shown(wrong)), file=sys.stderr)
     view = look(fleet, args.limit)
-    last = wiring.turn_over(view)
+    last = wiring.turn_over(view, hosts=bool(args.hosts))
     text = FORMATS[_format(args)](view, last)
+    if _format(args) == "text" and args.out is None:
+        text = "\n".join(on_terminal(text.split("\n"), sys.stdout))
     try:
         if args.out is None or str(args.out) == STDOUT:
             print(text, flush=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -21,6 +23,9 @@ class Severity(StrEnum):
         return RANKS[self]
 
 
+# How a run ended, not why: of one cell the cause is told first.
+OUTCOMES = frozenset({"crashed", "suspicious_end", "traceback", "stalled"})
+_DIGITS = re.compile(r"([0-9]{1,9})")
 RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -79,3 +84,17 @@ def log_line(source: str) -> tuple[str, int | None]:
     if head and last.isascii() and last.isdigit():
         return head, max(0, int(last) - 1)
     return path, None
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Worst first, then by kind and cell: not by when they came, which differs between two looks."""
+    return sorted(findings, key=_order)
+
+
+def _order(found: Finding) -> tuple[int, bool, str, Sequence[tuple[int, str]], str, str]:
+    parts = _DIGITS.split(found.cell or "")
+    natural = [
+        (int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in parts
+    ]
+    cause, place = found.kind not in OUTCOMES, (found.part or "", found.instance)
+    return found.severity.rank, not cause, found.kind, natural, *place

@@ -18,22 +18,14 @@ BAD = (CellState.FAILED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
 @dataclass(frozen=True, slots=True)
 class QueueWords:
     """`count`: `1/6 done`, or `1 done` where nothing tells the total. `bad`: `, 1 failed`, or empty.
-    `end`: `ended`, `more unknown`, or empty while cells run or wait.
+    `end`: `ended`, `more unknown`, or empty while cells run or wait. `brief` is count and end, `sentence` all.
     """
 
     count: str
     bad: str
     end: str
-
-    @property
-    def sentence(self) -> str:
-        """All of it: `1 done, 1 failed · more unknown`."""
-        return f"{self.count}{self.bad}" + (f" · {self.end}" if self.end else "")
-
-    @property
-    def brief(self) -> str:
-        """Without the cells that failed: `1 done · more unknown`, `1/6 done`."""
-        return f"{self.count} · {self.end}" if self.end else self.count
+    brief: str
+    sentence: str
 
 
 def english(template: str, **fields: object) -> str:
@@ -64,5 +56,10 @@ def _words(tally: Tally, say: Say, *, more: bool, over: bool, bound: bool = Fals
         count = say("{done}/{total} done", done=tally.done, total=tally.total)
     bad = [(tally.count(state), state.value.replace("-", " ")) for state in BAD]
     listed = "".join(say(", {number} {what}", number=n, what=say(word)) for n, word in bad if n)
-    end = say("more unknown") if more else say("ended") if over else ""
-    return QueueWords(count, listed, end)
+    form, end = "{count}", ""
+    if more:
+        form, end = "{count} · more unknown", say("more unknown")
+    elif over:
+        form, end = "{count} · ended", say("ended")
+    brief, sentence = (say(form, count=text) for text in (count, count + listed))
+    return QueueWords(count, listed, end, brief, sentence)

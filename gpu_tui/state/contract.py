@@ -14,7 +14,7 @@ from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.campaign import MORE
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import DangerClock
-from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.findings import Finding, Severity, in_order
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Track
@@ -57,7 +57,7 @@ def check_json(view: FleetView) -> Json:
         "verdict": fleet_verdict(view),
         "instances": [instance_json(instance) for instance in view.instances],
         "clocks": [clock_json(clock) for clock in view.clocks],
-        "findings": [{"about": one.instance, **finding_json(one)} for one in view.beside],
+        "findings": [{"about": one.instance, **finding_json(one)} for one in in_order(view.beside)],
         "unlisted": [unlisted_json(listed) for listed in view.unlisted],
         "balance": [balance_json(account) for account in view.accounts] or None,
     }
@@ -92,7 +92,7 @@ def instance_json(view: InstanceView) -> Json:
         "cpu": _cpu(view),
         "mounts": [_mount(mount, view) for mount in view.track(metrics.MOUNTS).value or ()],
         "queue": _queue(view.queue, view),
-        "findings": [finding_json(finding) for finding in view.findings],
+        "findings": [finding_json(finding) for finding in in_order(view.findings)],
         "cost": {
             "per_hour": view.cost.per_hour,
             "currency": view.cost.currency,

@@ -4,8 +4,7 @@ changed. What was seen at the patrol before is a `Tick`; without one the lines a
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core import metrics
@@ -14,14 +13,14 @@ from gpu_tui.core.campaign import Trust
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS
 from gpu_tui.core.facts import span
-from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.findings import Finding, in_order
 from gpu_tui.core.levels import share
 from gpu_tui.core.plain import plain
 from gpu_tui.core.queue_words import queue_words
 from gpu_tui.core.speech import headed, joined, listed, say, told
 from gpu_tui.core.sweep import Cell, CellState
-from gpu_tui.core.verdict import ESCALATES
 from gpu_tui.state.contract import fleet_verdict
+from gpu_tui.state.headline import cause_words, headline, one_a_cell
 from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView, utilization
 
@@ -29,11 +28,11 @@ FINDINGS_SHOWN = 2
 GPU_WORDS = {"no-nvidia-smi": "– (no nvidia-smi)", "no-device": "– (no card)"}
 GPU_UNREAD = {**dict.fromkeys(GPU_WORDS, "? (not read)"), "other-maker": "? (another maker's)"}
 REASONS_SHOWN = 2
-CULPRITS_SHOWN = 4
 BESIDE_SHOWN = 20
 LINE = 240  # characters
 LINK = 1_000  # of the line that ends with a command to copy
 EVIDENCE = 120
+SAME = 60  # characters by which a text is known again
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def since_json(view: InstanceView, last: Tick | None) -> dict[str, object] | Non
 
 def patrol_report(view: FleetView, last: Mapping[str, Tick]) -> list[str]:
     """The whole report: verdict and why, what is about no instance of the file, the instances, the accounts."""
-    lines = [headed(say(fleet_verdict(view)), _why(view))]
+    lines = [headed(say(fleet_verdict(view)), headline(view))]
     lines += [_beside_line(found) for found in view.beside[:BESIDE_SHOWN]]
     if len(view.beside) > BESIDE_SHOWN:
         more = len(view.beside) - BESIDE_SHOWN
@@ -127,24 +126,6 @@ def patrol_report(view: FleetView, last: Mapping[str, Tick]) -> list[str]:
         lines += patrol_lines(instance, view.taken_at, last.get(instance.name))
     lines += [_account_line(account) for account in view.accounts]
     return lines
-
-
-def _why(view: FleetView) -> str:
-    """Who escalates; else how many do what."""
-    culprits: dict[str, str] = {}
-    for found in view.findings:
-        if found.severity.rank <= Severity.SERIOUS.rank:
-            words = f"{found.cell} {_kind(found)}" if found.cell else _kind(found)
-            culprits.setdefault(found.instance, f"{found.instance} {words}")
-    for one in view.instances:
-        if one.verdict in ESCALATES:
-            culprits.setdefault(one.name, f"{one.name} {say(one.verdict)}")
-    if culprits:
-        named = list(culprits.values())
-        shown, more = plain(listed(named[:CULPRITS_SHOWN]), LINE), len(named) - CULPRITS_SHOWN
-        return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown
-    counted = Counter(str(one.verdict) for one in view.instances)
-    return listed(f"{number} {say(verdict)}" for verdict, number in counted.most_common())
 
 
 def patrol_lines(view: InstanceView, now: float, last: Tick | None = None) -> list[str]:
@@ -156,9 +137,9 @@ def patrol_lines(view: InstanceView, now: float, last: Tick | None = None) -> li
         f"{headed(view.name, say(view.verdict))} ({because}) [{listed((say(view.link.state), age))}]",
         "  " + joined(part for part in (_queue_line(view), _since(view, last)) if part),
     ]
-    more = [f"  {line}" for line in (_findings_line(view), _money_line(view, now)) if line]
+    more = [f"  {line}" for line in (_findings_line(view, because), _money_line(view, now)) if line]
     box = plain(f"  {_box_line(view)}", LINE if view.link.live else LINK)
-    return [*(plain(line, LINE) for line in lines), box, *(plain(line, LINE) for line in more)]
+    return [*(plain(line, LINE) for line in lines), box, *(plain(line, LINK) for line in more)]
 
 
 def _unread(now: float, last: Tick | None) -> str:
@@ -192,20 +173,27 @@ def _box_line(view: InstanceView) -> str:
     return _vitals_line(view)
 
 
-def _findings_line(view: InstanceView) -> str | None:
-    shown = [f for f in view.findings if f.severity.rank <= 1][:FINDINGS_SHOWN]
-    if not shown:
-        warned = Counter(_kind(found) for found in view.findings)
+def _findings_line(view: InstanceView, because: str) -> str | None:
+    """The worst findings, one for each cause, with the remedy; a text that stands in `because` is not repeated."""
+    grave = [found for found in view.findings if found.severity.rank <= 1]
+    groups = one_a_cell(grave)
+    if not groups:
+        warned = dict.fromkeys(_kind(found) for found in in_order(view.findings))
         return headed(say("warn"), listed(warned)) if warned else None
-    text = joined(
-        headed(
-            f"{say(f.severity)} {_kind(f)}{f' {f.cell}' if f.cell else ''}",
-            plain(told(f.evidence), EVIDENCE),
-        )
-        for f in shown
-    )
-    more = len(view.findings) - len(shown)
+    text = joined(_finding(group, view.taken_at, because) for group in groups[:FINDINGS_SHOWN])
+    if remedy := groups[0][0].remedy:
+        text += f" -> {plain(told(remedy), LINE)}"
+    more = len(view.findings) - sum(map(len, groups[:FINDINGS_SHOWN]))
     return f"! {text}" + (say(" (+{more} more)", more=more) if more > 0 else "")
+
+
+def _finding(group: Sequence[Finding], now: float, because: str) -> str:
+    first = group[0]
+    words = f"{say(first.severity)} {cause_words(group, now)}"
+    evidence = plain(told(first.evidence), EVIDENCE)
+    if evidence.rstrip("…")[:SAME] not in because:
+        words = headed(words, evidence)
+    return words
 
 
 def _kind(found: Finding) -> str:

@@ -14,20 +14,28 @@ from gpu_tui.state.patrol import Tick, tick_of
 from gpu_tui.state.views import FleetView
 
 COUNTER = "patrol"
+HOSTS = "patrol of hosts"
 
 
-def turn_over(view: FleetView, *, state: Path | None = None) -> Mapping[str, Tick]:
-    """The last ticks by instance; those of this view take their place. A box that is away keeps its last."""
+def turn_over(
+    view: FleetView, *, hosts: bool = False, state: Path | None = None
+) -> Mapping[str, Tick]:
+    """The last ticks by instance; those of this view take their place. A box that is away keeps its last.
+
+    `hosts`: the boxes were named on the command line. They have baselines of their own, because a fleet file knows
+    queues and logs that such a look does not.
+    """
+    counter = HOSTS if hosts else COUNTER
     last: dict[str, Tick] = {}
     directory = state or settings.state_dir(os.environ)
     with SqliteHistory(directory / "history.sqlite") as history:
         for instance in view.instances:
-            old = _tick(history.counter(instance.name, COUNTER))
+            old = _tick(history.counter(instance.name, counter))
             if old is not None:
                 last[instance.name] = old
             tick = tick_of(instance)
             if tick is not None:
-                history.set_counter(instance.name, COUNTER, json.dumps(asdict(tick)), tick.at)
+                history.set_counter(instance.name, counter, json.dumps(asdict(tick)), tick.at)
     return last
 
 

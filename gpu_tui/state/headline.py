@@ -1,0 +1,98 @@
+"""The first line of `check`: every box that needs a person, with its cells and the cause. One state gives one line,
+in whatever order its findings came.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from gpu_tui.core.findings import OUTCOMES, Finding, Severity, in_order
+from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import headed, joined, listed, say
+from gpu_tui.core.verdict import ESCALATES
+from gpu_tui.state.views import FleetView
+
+BOXES_SHOWN, CAUSES_SHOWN, CELLS_SHOWN = 4, 2, 4
+NAME = 40  # characters of a cell's name
+LINE = 240
+JUST_NOW = 60.0  # seconds: what a look finds so late may be as old as the box
+
+
+def headline(view: FleetView) -> str:
+    """The boxes that need a person, worst first; if none does, how many boxes are in which state."""
+    of_box: defaultdict[str, list[Finding]] = defaultdict(list)
+    for found in view.findings:
+        if found.severity.rank <= Severity.SERIOUS.rank:
+            of_box[found.instance].append(found)
+    order = {one.name: place for place, one in enumerate(view.instances)}
+    told: list[tuple[tuple[int, int], str]] = []
+    for name, findings in of_box.items():
+        worst = min(found.severity.rank for found in findings)
+        rank = worst if name in order else -1  # it is in no fleet file: it bills, and nobody looks
+        words, box = _causes(findings, view.taken_at), plain(name, NAME)
+        of_cells = one_a_cell(findings)[0][0].cell is not None
+        words = headed(box, words) if of_cells else f"{box} {words}"
+        told.append(((rank, order.get(name, -1)), words))
+    for one in view.instances:
+        if one.verdict in ESCALATES and one.name not in of_box:
+            key = (Severity.SERIOUS.rank, order[one.name])
+            told.append((key, f"{one.name} {say(one.verdict)}"))
+    if not told:
+        counted = Counter(str(one.verdict) for one in view.instances)
+        return listed(f"{number} {say(verdict)}" for verdict, number in counted.most_common())
+    boxes = [words for _, words in sorted(told)]
+    shown, more = plain(joined(boxes[:BOXES_SHOWN]), LINE), len(boxes) - BOXES_SHOWN
+    return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown
+
+
+def one_a_cell(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Findings of one box by kind, worst first, each cell under its worst; of equals under the cause."""
+    first: dict[str | None, Finding] = {}
+    bare: list[Finding] = []
+    for found in in_order(findings):
+        if found.cell is None:
+            bare.append(found)
+        else:
+            first.setdefault(found.cell, found)
+    groups: defaultdict[tuple[int, str], list[Finding]] = defaultdict(list)
+    for found in (*first.values(), *bare):
+        groups[(found.severity.rank, found.kind)].append(found)
+    kinds = sorted(groups, key=lambda key: (key[0], key[1] in OUTCOMES, -len(groups[key]), key[1]))
+    return [groups[key] for key in kinds]
+
+
+def _causes(findings: Iterable[Finding], now: float) -> str:
+    groups = one_a_cell(findings)
+    shown = listed(cause_words(group, now) for group in groups[:CAUSES_SHOWN])
+    more = len(groups) - CAUSES_SHOWN
+    return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown
+
+
+def cause_words(group: Sequence[Finding], now: float) -> str:
+    """Findings of one kind of one box: `4 cells gpu oom (b2 b3 b4 big) 06:25:22 UTC`, `cell x failed`."""
+    kind, cells = group[0].kind, [plain(found.cell, NAME) for found in group if found.cell]
+    what = say(kind.replace("_", " "))
+    if cells:
+        what = say("failed") if kind == "crashed" else what
+        if len(cells) == 1:
+            what = say("cell {cell} {what}", cell=cells[0], what=what)
+        else:
+            more = len(cells) - CELLS_SHOWN
+            names = " ".join(cells[:CELLS_SHOWN]) + (f" +{more}" if more > 0 else "")
+            what = say("{number} cells {what} ({names})", number=len(cells), what=what, names=names)
+    when = last_time(group, now)
+    return f"{what} {when}" if when else what
+
+
+def last_time(group: Iterable[Finding], now: float) -> str:
+    """When the last of them happened, by the box's evidence; `≤`: at that time at the latest. Empty where only this
+    look saw it.
+    """
+    known = [found for found in group if now - found.at >= JUST_NOW]
+    if not known:
+        return ""
+    last = max(known, key=lambda found: found.at)
+    form = "%H:%M:%S UTC" if 0 <= now - last.at < 86_400 else "%Y-%m-%d %H:%M UTC"
+    return ("≤" if last.before else "") + datetime.fromtimestamp(last.at, UTC).strftime(form)
