@@ -14,7 +14,7 @@ from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.log_cells import CELL, cell_in
 from gpu_tui.core.logs import LogSource, may_follow
-from gpu_tui.core.metrics import FILES, LEFT, UNRECORDED
+from gpu_tui.core.metrics import FILES, FOUND, LEFT, UNRECORDED
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sample import Reading
@@ -22,6 +22,7 @@ from gpu_tui.core.sample import Reading
 REMEMBERED = 200  # names of one queue's log; ended logs that are read once are fewer still
 READ_ONCE = 64
 JOBS_READ_ONCE = 16  # of jobs that ended, the newest; their logs lie on a disk that many share
+FOUND_NAMES = frozenset(metric.name for metric in FOUND)
 FORGETFUL = frozenset(metric.name for metric in UNRECORDED)
 # The box is not trusted: a name becomes part of a path only if it can be nothing but one name.
 _NAME = re.compile(r"(?!\.{1,2}\Z)[\w. +=@,-]{1,200}\Z")
@@ -48,6 +49,16 @@ class Cells:
     def recall(self, metric: str, table: JobTable) -> None:
         """What an earlier watch saw, before anything else is told: the logs of who is gone since are read."""
         self._jobs[metric] = _jobs_of(table)
+
+    @property
+    def logged(self) -> bool:
+        """The queue's log named a cell."""
+        return bool(self._started or self._finished)
+
+    def find(self, *, found: bool) -> None:
+        """Whether what was found on the box counts; it is forgotten where a queue tells what runs."""
+        if not found:
+            self._jobs = {m: jobs for m, jobs in self._jobs.items() if m not in FOUND_NAMES}
 
     def sources(self, cell: str) -> tuple[LogSource, ...]:
         """The logs of one cell: of a job its stdout and stderr, else the one that the pattern names."""

@@ -25,8 +25,10 @@ from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import CELL_TAILS, LogSource
+from gpu_tui.core.metrics import ROSTER
 from gpu_tui.core.ports import Sink
-from gpu_tui.core.sample import Failure, FailureKind
+from gpu_tui.core.sample import Failure, FailureKind, Track
+from gpu_tui.core.sweep import gives_no_cell
 from gpu_tui.transport.argv import Here, OnBox, Programs
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError
 
@@ -67,6 +69,8 @@ class Watched:
             self._cells.recall(metric, table)
         self._read: set[LogSource] = set()
         self._changed = asyncio.Event()
+        self._roster: Track[object] = Track()
+        self._replan = asyncio.Event()  # other probes are to be asked
         self._room = CELL_TAILS
         self._tailed: dict[LogSource, asyncio.Task[None]] = {}
         clustered = instance.scheduler == "kubernetes"
@@ -159,13 +163,43 @@ class Watched:
         group = first
         while True:
             try:
-                await sample_group(connection, self._instance, group, self._peek, self._clock)
-                pause = RETRY_SECONDS
+                pause = await self._sample_until_replanned(connection, group)
             except ChannelRefused as error:
                 self._unread(group, f"{error}. {error.next}")
                 pause = self._yield_place()
             await asyncio.sleep(pause)
             group = next(g for g in self._plan() if g.name == first.name)
+
+    async def _sample_until_replanned(self, connection: Connection, group: Group) -> float:
+        """One program until it ends, or until other probes are wanted; the seconds until the next one."""
+        self._replan.clear()
+        ask = sample_group(connection, self._instance, group, self._peek, self._clock)
+        sampling, other = asyncio.ensure_future(ask), asyncio.ensure_future(self._replan.wait())
+        try:
+            await asyncio.wait((sampling, other), return_when=asyncio.FIRST_COMPLETED)
+            if not sampling.done():
+                return 0.0
+            await sampling
+            return RETRY_SECONDS
+        finally:
+            other.cancel()
+            sampling.cancel()
+            await asyncio.gather(sampling, other, return_exceptions=True)
+
+    def _judge_queue(self, event: Sampled) -> None:
+        """Where the queue file gives no cell, what runs is looked for as if none was named."""
+        files = self._instance.queue
+        if event.metric == ROSTER.name:
+            self._roster = self._roster.follow(event.sample)
+        log = LogSource(files.log) if files.log else None
+        if log is not None and log not in self._failed and not self._caught_up(log):
+            return  # it may name cells
+        useless = bool(files.file) and gives_no_cell(self._roster, logged=self._cells.logged)
+        if useless is not files.useless:
+            queue = replace(files, useless=useless)
+            self._instance = replace(self._instance, queue=queue)
+            self._cells.find(found=useless)
+            self._replan.set()
 
     def _plan(self) -> tuple[Group, ...]:
         """On a far and narrow line the first reading comes sooner without the text for python."""
@@ -298,6 +332,7 @@ class Watched:
             self._failed.discard(event.source)
         match event:
             case Sampled():
+                self._judge_queue(event)
                 changed = self._cells.sampled(event)
             case LogArrived(source=LogSource(cell=None)) | LogFailed(source=LogSource(cell=None)):
                 changed = self._cells.queue_said(event)

@@ -21,7 +21,8 @@ class QueueFiles:
 
     `file` and `log` are of our own queue script. `status` is a file with a runner's own word, and
     `status_command` prints it (an argument list). `commands` is a plain list, one command a line.
-    `memory` is what a memory monitor writes.
+    `memory` is what a memory monitor writes. `useless`: the queue file was looked at and gives no cell, nor does
+    its log; what runs is looked for as if neither was named.
     """
 
     file: str | None = None
@@ -33,9 +34,11 @@ class QueueFiles:
     @property
     def names_runs(self) -> bool:
         """The fleet file says who tells what runs here; else it is looked for."""
-        return bool(self.file or self.log or self.status or self.status_command or self.commands)
+        ours = (self.file or self.log) and not self.useless
+        return bool(ours or self.status or self.status_command or self.commands)
 
     memory: str | None = None
+    useless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

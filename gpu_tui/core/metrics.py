@@ -57,4 +57,5 @@ JOBS: tuple[Metric[JobTable], ...] = (
     LEFT,
 )
 UNRECORDED: tuple[Metric[JobTable], ...] = (TMUX, DETACHED)  # they forget a job that ended
+FOUND: tuple[Metric[JobTable], ...] = (TMUX, DETACHED, LEFT)  # where nothing tells what runs
 COMMANDS: Metric[CommandList] = Metric("commands")  # becomes a table with the process table

@@ -55,6 +55,11 @@ REMEDIES: dict[str, str] = {
 }
 
 
+OTHER_QUEUE = (
+    "For a list of commands write `queue: {commands: PATH}`; the formats: gpu-tui help runners."
+)
+
+
 def remedy(kind: str) -> str:
     """The remedy for a finding kind; an unknown kind is a bug and raises KeyError."""
     return REMEDIES[kind]

@@ -111,7 +111,7 @@ def _source(member: Member) -> str:
 def _lines(member: Member) -> Iterator[Found]:
     """Lines that are no cell: the queue script runs them all the same."""
     roster = member.roster
-    if roster is None or not roster.rejected:
+    if roster is None or not roster.rejected or member.instance.queue.useless:
         return
     shown = "; ".join(map(str, roster.rejected[:3]))
     more = len(roster.rejected) - 3

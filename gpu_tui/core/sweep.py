@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpu_tui.core.eta import Eta
+from gpu_tui.core.sample import Track
 
 CELLS_KEPT = 500  # of what their logs show: a hostile queue may name no end of cells
 LOSS_LOST = "its loss was NaN or Inf at the end"  # against a cell that is said to have ended well
@@ -194,6 +195,12 @@ class Queue:
     def running(self) -> Cell | None:
         """The cell that runs now, else one that nobody can tell of."""
         return _at_work(self.cells)
+
+
+def gives_no_cell(roster: Track[object], *, logged: bool) -> bool:
+    """The queue file was looked at and no cell is known of it; `logged`: its log names some."""
+    value = roster.value
+    return not (logged or roster.latest is None or (isinstance(value, Roster) and value.cells))
 
 
 def half_well(cells: Iterable[Cell]) -> list[tuple[int, str]]:

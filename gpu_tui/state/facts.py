@@ -39,7 +39,7 @@ def run_of(kept: InstanceState, now: float) -> Run | None:
     if processes is None:
         return None
     run = find_run(processes, kept.instance.queue.file, kept.value(metrics.ROSTER))
-    if not run.alive and not kept.instance.queue.file:
+    if not run.alive and not (kept.instance.queue.file and kept.instance.queue.names_runs):
         table = kept.fresh(metrics.GPUS, now)
         pids = {process.pid for gpu in (table.gpus if table else ()) for process in gpu.processes}
         run = Run(trainers=find_trainers(processes, pids))
@@ -133,7 +133,7 @@ def evidence_of(
         link="off" if stopped is not None and not kept.link.live else kept.link.state,
         provider=kept.provider.state,
         queue=queue,
-        has_queue=kept.instance.queue.file is not None,
+        has_queue=kept.instance.queue.file is not None and not kept.instance.queue.useless,
         told_by=kept.instance.tells_runs,
         alive=alive,
         settling=run is not None and log_is_newer(kept, now),

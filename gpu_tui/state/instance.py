@@ -29,7 +29,7 @@ from gpu_tui.core.queue_history import MILESTONES, CellStarted, QueueHistory, Qu
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import NO_TRACK, Absent, Freshness, Reading, Track
 from gpu_tui.core.series import Series
-from gpu_tui.core.sweep import CELLS_KEPT
+from gpu_tui.core.sweep import CELLS_KEPT, gives_no_cell
 from gpu_tui.core.vanished import Vanished
 from gpu_tui.core.went_on import LEAST_BUFFER
 from gpu_tui.state.book import Book
@@ -152,6 +152,8 @@ class InstanceState:
                 event = replace(event, sample=replace(event.sample, value=panes))
         old = self.tracks.get(event.metric, NO_TRACK)
         self.tracks[event.metric] = old.follow(event.sample)
+        if event.metric == metrics.ROSTER.name:
+            self._judge_queue()
         if event.metric in self.vanished:
             self.vanished[event.metric].follow(event.sample)
             if isinstance(event.sample, Reading | Absent):
@@ -169,6 +171,19 @@ class InstanceState:
             if event.metric in (metrics.PAST.name, metrics.HOST.name, metrics.MEMORY.name):
                 zone = self.witness.offset(self.tracks, self.queue_history.moved_at, event.at)
                 self.past.look(self.tracks, self.series, zone, event.at)
+
+    def _judge_queue(self) -> None:
+        """Whether the queue that the fleet file names tells what runs; else what was found counts."""
+        files = self.instance.queue
+        roster = self.tracks.get(metrics.ROSTER.name, NO_TRACK)
+        useless = bool(files.file) and gives_no_cell(roster, logged=bool(self.queue_history.runs))
+        if useless is files.useless:
+            return
+        self.instance = replace(self.instance, queue=replace(files, useless=useless))
+        for metric in metrics.FOUND if not useless else ():
+            self.tracks.pop(metric.name, None)
+            if metric.name in self.vanished:
+                self.vanished[metric.name] = Vanished()
 
     def _contact(self, at: float) -> None:
         # One that lies ahead was written before our own clock was set back.
@@ -277,6 +292,8 @@ class InstanceState:
             if not event.backfill:
                 self.witness.queue_line(line.queue, self.tracks, event.at)
             self.queue_history = self.queue_history.fold(line.queue)
+            if self.instance.queue.useless:
+                self._judge_queue()
         cell = self._cell_of(line, source)
         if cell is not None and (line.progress is not None or line.mark.label in SKIP_LABELS):
             self._trace(cell).take(line, event.at, live=not event.backfill, log=source.path)

@@ -15,10 +15,11 @@ from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable
+from gpu_tui.core.remedies import OTHER_QUEUE
 from gpu_tui.core.rules import Condition, Idle, Now, conditions
-from gpu_tui.core.sample import Failure, FailureKind
+from gpu_tui.core.sample import NO_TRACK, Failure, FailureKind
 from gpu_tui.core.series import Point
-from gpu_tui.core.sweep import CellState, Queue
+from gpu_tui.core.sweep import CellState, Queue, Roster
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
 from gpu_tui.state.cell_evidence import delivered
@@ -85,7 +86,7 @@ def view_of(
         idle=idle,
         trainer_alive=alive,
         losses=_losses(kept, queue),
-        extras=(*_open_end(kept), *halts, *_unnamed(kept)),
+        extras=(*_open_end(kept), *halts, *_unnamed(kept), *_useless_queue(kept)),
         halted=all_halt,
         held=kept.book.standing,
     )
@@ -148,6 +149,21 @@ def _unnamed(kept: InstanceState) -> Iterator[Condition]:
     names = " or ".join(dict.fromkeys(sign.platform for sign in signs))
     evidence = f"it looks like {names} ({signs[0].name}), and is watched as a bare box"
     yield Condition("platform", Severity.WARN, evidence, "probe:signs")
+
+
+def _useless_queue(kept: InstanceState) -> Iterator[Condition]:
+    """The queue file that the fleet file names gives no cell: what was found on the box is shown instead."""
+    files, roster = kept.instance.queue, kept.tracks.get(metrics.ROSTER.name, NO_TRACK)
+    if not files.useless or not kept.link.live:
+        return
+    why = roster.why or f"no cell is in {files.file}"
+    if isinstance(roster.value, Roster) and roster.value.rejected:
+        why = f"no line of {files.file} is a cell: {roster.value.rejected[0]}"
+    evidence = f"{why}; what runs was looked for on the box instead"
+    yield Condition(
+        "missing_cell", Severity.WARN, evidence, f"queue:{files.file}", part="file",
+        remedy=OTHER_QUEUE,
+    )  # fmt: skip
 
 
 def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:

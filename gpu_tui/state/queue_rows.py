@@ -10,6 +10,7 @@ from gpu_tui.core.jobs import JobTable, with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.log_cells import CELL
 from gpu_tui.core.queue_join import Join
+from gpu_tui.core.remedies import OTHER_QUEUE
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.unlisted import more_may_follow
@@ -47,6 +48,8 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         )
     logs = {job.name: job.stdout for table in tables for job in table.jobs}
     queue = _with_known_ends(kept, with_jobs(queue, tables, evidence, box_now=box_now), logs, now)
+    if files.useless:
+        queue = replace(queue, notes=(*queue.notes, f"no cell is in {files.file}: {OTHER_QUEUE}"))
     if _more_may_follow(kept, tables, now, box_now):
         queue = replace(queue, more=True, total=None)
     return with_stillness(kept, _with_unread(kept, queue, logs), now, run)

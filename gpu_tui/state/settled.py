@@ -13,11 +13,11 @@ from gpu_tui.core.metrics import (
     DETACHED,
     FEED,
     FILES,
+    FOUND,
     GPUS,
     HOST,
     JOBS,
     KUBERNETES,
-    LEFT,
     MEMORY,
     MOUNTS,
     PROCESSES,
@@ -26,7 +26,6 @@ from gpu_tui.core.metrics import (
     SIGNS,
     SLURM,
     SPOOLER,
-    TMUX,
     Metric,
 )
 from gpu_tui.core.sample import Absent
@@ -92,7 +91,7 @@ def _runners(instance: Instance) -> Iterator[Metric[Any]]:
     if queue.commands:
         yield COMMANDS
     if not queue.names_runs:
-        yield from (TMUX, DETACHED, LEFT)
+        yield from FOUND
 
 
 def _running(view: InstanceView) -> Iterator[Job]:

@@ -146,6 +146,8 @@ class QueuePane(Pane):
             shown = "  ".join(f"{name} {value:g}" for name, value in list(cell.metrics.items())[:4])
             why = line((f"{cell.name}: {shown}", "muted"))
         notes = [fit(why, width)] if why.plain else []
+        if view.instance.queue.useless:
+            notes += wrap(queue_note(view).plain, width, "level-watch")
         sums = totals(view, moment.outlook.of(view.name), moment.zone, width)
         if (there := results_note(view)) is not None and width >= ROOMY:
             sums = [fit(there, width), *sums]

@@ -12,6 +12,7 @@ from rich.text import Text
 from gpu_tui.core import metrics
 from gpu_tui.core.campaign import LaneOutlook, spent_so_far
 from gpu_tui.core.queue_words import queue_words
+from gpu_tui.core.remedies import OTHER_QUEUE
 from gpu_tui.core.sample import Absent, Failure, Freshness
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell, CellState
@@ -309,7 +310,10 @@ def queue_note(view: InstanceView) -> Text:
         if not view.instance.logs:
             text += say("; of one that ended before, only a log tells: `logs: PATH/{cell}.log`")
         return line((text, "absent"))
-    return line(_no_cells(view))
+    words, style = _no_cells(view)
+    if view.instance.queue.useless:
+        words = f"{words}. {told(OTHER_QUEUE, own=True)}"
+    return line((words, style))
 
 
 def _no_cells(view: InstanceView) -> tuple[str, str]:
