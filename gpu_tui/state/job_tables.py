@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from gpu_tui.core import metrics
@@ -18,6 +18,7 @@ from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CELLS_KEPT, CellState
 from gpu_tui.core.vanished import UNTOLD, Ending, ended
+from gpu_tui.state.deleted_logs import without_deleted
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.late_reader import reports
 from gpu_tui.state.logbuffer import LogBuffer
@@ -54,6 +55,7 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
     tables = [table for metric in metrics.JOBS if (table := found[metric]) is not None]
     tables = [_by_their_logs(table, endings) for table in apart(told_once(tables))]
     tables = [_told_by_queues(kept, table) for table in _left_last(tables, endings)]
+    tables = without_deleted(kept, tables, now)
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
         tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), endings))
@@ -118,14 +120,8 @@ def told_once(tables: list[JobTable]) -> list[JobTable]:
     files = {path for path in queued if path}
     below_home = tuple(path[1:] for path in files if path.startswith("~/"))
 
-    panes = {
-        pid for t in tables if t.source == metrics.TMUX.name for job in t.jobs for pid in job.pids
-    }
-
     def given(job: Job) -> bool:
-        if job.stdout is None:
-            return not panes.isdisjoint(job.pids)
-        return job.stdout in files or job.stdout.endswith(below_home)
+        return job.stdout in files or bool(job.stdout and job.stdout.endswith(below_home))
 
     begun = {
         job.stdout: job
@@ -140,24 +136,32 @@ def told_once(tables: list[JobTable]) -> list[JobTable]:
         return replace(job, started_at=known.started_at, pids=known.pids) if known else job
 
     tables = [
-        replace(table, jobs=tuple(job for job in table.jobs if not given(job)))
+        _without(table, given)
         if table.source == NOHUP
         else replace(table, jobs=tuple(map(since, table.jobs)))
         for table in tables
     ]
-    written = [job for table in tables if table.source == NOHUP for job in table.jobs]
+    written = [job for t in tables if t.source == NOHUP for job in t.jobs if job.stdout]
     live = {pid for job in written if job.live for pid in job.pids}
     every = live | {pid for job in written for pid in job.pids}
 
     def known(job: Job) -> bool:
         return not (live if job.live else every).isdisjoint(job.pids)
 
-    return [
-        replace(table, jobs=tuple(job for job in table.jobs if not known(job)))
-        if table.source == metrics.TMUX.name
-        else table
-        for table in tables
-    ]
+    tables = [_without(t, known) if t.source == metrics.TMUX.name else t for t in tables]
+    panes = {
+        pid for t in tables if t.source == metrics.TMUX.name for job in t.jobs for pid in job.pids
+    }
+
+    # A second program of a pane whose first one writes to a file has no row but its own.
+    def in_pane(job: Job) -> bool:
+        return job.stdout is None and not panes.isdisjoint(job.pids)
+
+    return [_without(table, in_pane) if table.source == NOHUP else table for table in tables]
+
+
+def _without(table: JobTable, given: Callable[[Job], bool]) -> JobTable:
+    return replace(table, jobs=tuple(job for job in table.jobs if not given(job)))
 
 
 def apart(tables: list[JobTable]) -> list[JobTable]:

@@ -25,6 +25,7 @@ from gpu_tui.core.verdict import Verdict, judge
 from gpu_tui.state.cell_evidence import delivered
 from gpu_tui.state.cost import cost_of, lost_since, price_of
 from gpu_tui.state.deadlines import clocks_at, full_in
+from gpu_tui.state.deleted_logs import standing
 from gpu_tui.state.facts import (
     alive_of,
     begun_at,
@@ -93,6 +94,9 @@ def view_of(
     kept.book.set_conditions(conditions(seen), now)
     queue, queue_read = _as_last_read(kept, queue, verdict, now)
     box, rows = kept.value(metrics.HOST), {cell.name: cell for cell in queue.cells}
+    told = kept.book.findings(
+        lambda cell, alarm: lost_since(alarm, rows.get(cell or ""), cost, now)
+    )
     return InstanceView(
         instance=instance,
         taken_at=now,
@@ -110,9 +114,7 @@ def view_of(
         end=kept.end,
         own_end=kept.own_end,
         clocks=clocks,
-        findings=kept.book.findings(
-            lambda cell, alarm: lost_since(alarm, rows.get(cell or ""), cost, now)
-        ),
+        findings=tuple(standing(kept, told, queue, now)),
         logs=kept.logs.views(),
         profile=kept.profile,
         clock_skew=kept.timeline.shown_skew,

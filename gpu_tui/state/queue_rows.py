@@ -9,12 +9,14 @@ from gpu_tui.core import metrics
 from gpu_tui.core.jobs import JobTable, with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.log_cells import CELL
+from gpu_tui.core.queue_history import QueueHistory
 from gpu_tui.core.queue_join import Join
 from gpu_tui.core.remedies import OTHER_QUEUE
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.unlisted import more_may_follow
 from gpu_tui.state.cell_evidence import cell_evidence
+from gpu_tui.state.deleted_logs import queue_is_gone
 from gpu_tui.state.facts import alive_of, cells_alive_of, offset_of
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import job_tables
@@ -24,6 +26,7 @@ from gpu_tui.state.stillness import with_stillness
 from gpu_tui.state.witness import box_time
 
 UNRECORDED = frozenset(metric.name for metric in metrics.UNRECORDED)
+NO_QUEUE = QueueHistory()
 LIVE = (CellState.RUNNING, CellState.CANNOT_TELL)
 
 
@@ -134,7 +137,8 @@ def _changed(
     rows: Joined, kept: InstanceState, now: float, run: Run | None
 ) -> tuple[Join, set[str] | None]:
     """What joins plan and log, and the names of cells that may be another row now; None for all."""
-    roster, history = kept.value(metrics.ROSTER), kept.queue_history
+    roster = kept.value(metrics.ROSTER)
+    history = NO_QUEUE if queue_is_gone(kept, now) else kept.queue_history
     old = rows.made_of
     files, scores = kept.fresh(metrics.FILES, now), kept.tracks.get(metrics.SCORES.name)
     alive, offset = cells_alive_of(kept, run, now), offset_of(kept, now)

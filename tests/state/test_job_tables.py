@@ -42,6 +42,13 @@ def test_the_next_program_of_a_pane_is_not_the_one_that_is_gone() -> None:
     assert names((Job("%1", "main", GONE, "gone", pids=(100,)),), (gone,)) == ["vit"]
 
 
+def test_two_programs_of_one_shell_are_two_rows() -> None:
+    # In one pane: `python vit.py > vit.log &`, then `python eval.py` with its output on the terminal.
+    other = Job("130", "eval", CellState.RUNNING, "running", pids=(130, 100, 1))
+    assert names((PANE,), (WRITER, other)) == ["vit", "eval"]
+    assert names((PANE,), (other,)) == ["main"]
+
+
 def test_two_programs_that_two_lists_call_alike_are_two_rows() -> None:
     pane, writer = replace(PANE, name="vit"), replace(WRITER, pids=(120, 1))
     tables = apart(told_once([JobTable("tmux", (pane,)), JobTable("nohup", (writer,))]))
