@@ -56,7 +56,7 @@ REMEDIES: dict[str, str] = {
 
 
 OTHER_QUEUE = (
-    "For a list of commands write `queue: {commands: PATH}`; the formats: gpu-tui help runners."
+    "Name a plain list of commands with queue.commands; gpu-tui help runners has all formats."
 )
 
 

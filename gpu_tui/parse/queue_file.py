@@ -67,7 +67,7 @@ def _cell(line: str, index: int, number: int) -> RosterCell | RejectedLine:
     why = _broken(line)
     match = None if why or line.startswith("#") else _CELL.fullmatch(line)
     name = match["config"].rsplit("/", 1)[-1].removesuffix(".yaml") if match else ""
-    if match is None or not name:
+    if match is None or not name or match["task"].startswith("-"):
         return RejectedLine(number, index, plain(line, REJECTED_CAP), why or _why(line))
     epochs = int(match["epochs"]) if match["epochs"] else DEFAULT_EPOCHS
     return RosterCell(index, name, match["config"], match["task"], epochs, number)
@@ -98,6 +98,8 @@ def _why(line: str) -> str:
         return "a byte-order mark stands before the #, and so it is no comment"
     if len(words) == 1:
         return "the task is missing: CONFIG TASK [EPOCHS]"
+    if words[1].startswith("-"):
+        return f'an option, "{plain(words[1], 40)}", is no task: CONFIG TASK [EPOCHS]'
     if len(words) == 3 and not words[2].isdigit():
         return f'"{plain(words[2], 40)}" is no number of epochs'
     return "it is not CONFIG TASK [EPOCHS]"

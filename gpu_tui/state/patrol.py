@@ -250,6 +250,8 @@ def _queue_line(view: InstanceView) -> str:
     if view.queue_read is not None:
         age = span(max(0.0, view.taken_at - view.queue_read))
         text += say(" (as read {age} ago, before the box was off)", age=age)
+    if view.instance.queue.useless:
+        text += say(" (no cell is in {file}: gpu-tui help runners)", file=view.instance.queue.file)
     running = queue.place
     return text + (say(", at {cell}", cell=_cell_text(running)) if running else "")
 

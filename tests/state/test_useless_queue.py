@@ -13,6 +13,7 @@ from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.parse.queue_file import parse_roster
+from gpu_tui.state.patrol import patrol_lines
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text.sweep import queue_note
@@ -38,6 +39,7 @@ def tell(store: Store, metric: str, sample: object) -> InstanceView:
 UNREADABLE = {
     "a list of names and options": Reading(parse_roster("lr1e-3_bs64 --lr 1e-3\nlr3e-3_bs64 --lr 3e-3\n"), T0),
     "commands": Reading(parse_roster("python train.py --lr 1\npython train.py --lr 2\n"), T0),
+    "names and an option with a whole number": Reading(parse_roster("lr1 --lr 1\nlr2 --lr 2\n"), T0),
     "one word a line": Reading(parse_roster("a\nb\n"), T0),
     "empty": Reading(parse_roster("# nothing\n"), T0),
     "missing": Absent("there is no queue file /root/q.txt", T0),
@@ -58,6 +60,7 @@ def test_what_was_found_counts_and_the_next_step_is_said(sample: object) -> None
     assert found.severity == "warn"
     assert "help runners" in found.remedy
     assert any("help runners" in note for note in view.queue.notes)
+    assert "help runners" in patrol_lines(view, T0)[1]
 
 
 def test_a_queue_file_that_is_put_right_counts_again() -> None:
