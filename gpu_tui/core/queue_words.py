@@ -49,17 +49,19 @@ def sweep_words(outlook: Outlook) -> QueueWords:
 def _words(tally: Tally, say: Say, *, more: bool, over: bool, bound: bool = False) -> QueueWords:
     """`bound`: the total is a lower bound."""
     if bound:
-        count = say("{done}/{total}+ done", done=tally.done, total=tally.total)
+        count, brief = "{done}/{total}+ done", "{done}/{total}+ done · more unknown"
     elif more:
-        count = say("{done} done", done=tally.done)
+        count, brief = "{done} done", "{done} done · more unknown"
     else:
-        count = say("{done}/{total} done", done=tally.done, total=tally.total)
+        count, brief = "{done}/{total} done", "{done}/{total} done · ended"
+    end, tail = "", "{words}"
+    if more:
+        end, tail = say("more unknown"), "{words} · more unknown"
+    elif over:
+        end, tail = say("ended"), "{words} · ended"
+    counted = say(count, done=tally.done, total=tally.total)
     bad = [(tally.count(state), state.value.replace("-", " ")) for state in BAD]
     listed = "".join(say(", {number} {what}", number=n, what=say(word)) for n, word in bad if n)
-    form, end = "{count}", ""
-    if more:
-        form, end = "{count} · more unknown", say("more unknown")
-    elif over:
-        form, end = "{count} · ended", say("ended")
-    brief, sentence = (say(form, count=text) for text in (count, count + listed))
-    return QueueWords(count, listed, end, brief, sentence)
+    sentence = say(tail, words=counted + listed) if end else counted + listed
+    said = say(brief, done=tally.done, total=tally.total) if end else counted
+    return QueueWords(counted, listed, end, said, sentence)

@@ -10,8 +10,10 @@ import pytest
 
 from gpu_tui.core.mask import Mask
 from gpu_tui.core.queue_words import queue_words, sweep_words
+from gpu_tui.core.speech import told as translated
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.language import speak_in
 from gpu_tui.state.contract import check_json
 from gpu_tui.state.news import CELL_FINISHED, SWEEP_FINISHED, news_of
 from gpu_tui.state.patrol import patrol_lines
@@ -131,3 +133,22 @@ def test_a_notice_names_a_runner_only_where_there_is_one(
     view = replace(ablation().fleet["autodl-2"], queue=Queue((done,), total=1), findings=())
     (news,) = [one for one in news_of(fleet(view)) if one.kind == CELL_FINISHED]
     assert news.text.startswith(words)
+
+
+@pytest.mark.parametrize(("states", "facts"), WORLDS)
+def test_the_words_are_the_same_in_chinese(
+    states: tuple[CellState, ...], facts: dict[str, object]
+) -> None:
+    seen = world(states, **dict(facts))
+    speak_in("zh")
+    try:
+        told = queue_words(seen.instances[0].queue)
+        assert told == sweep_words(sweep_outlook(seen))
+        assert "done" not in told.sentence
+        assert "ended" not in told.sentence
+        assert f"队列：{told.sentence}" in " ".join(patrol_lines(seen.instances[0], NOW))
+        for news in news_of(seen):
+            if news.kind == CELL_FINISHED:
+                assert translated(news.text).endswith(f"（队列：{told.brief}）")
+    finally:
+        speak_in("en")
