@@ -26,6 +26,9 @@ SERVERS = (
     *(*SSH_SERVERS, *MULTIPLEXERS, "systemd", "cron", "atd", "login", "node", "code-server"),
     *("containerd-shim", "conmon", "supervisord", "s6-", "runsv"),
 )
+# Python programs that start the ranks of one training, not one training after another.
+RANKS = ("torchrun", "accelerate", "deepspeed", "mpirun", "srun", "torch.distributed", "horovodrun")
+AGENTS = ("wandb", "clearml-agent")  # `wandb agent` starts one run of a sweep after another
 SLACK = 2.0  # seconds: ages and times are rounded
 # A `sh -c` that runs one training is no queue: it has to repeat something, or to train more than once.
 _LOOP = re.compile(r"(?:^|[\s;&|(])(?:for|while|until|select|xargs|parallel|make)\s")
@@ -48,7 +51,7 @@ def more_may_follow(
     typed: dict[int, list[Job]] = {}
     for job in known:
         for one in _above(job, table, read_at):
-            if _starts_more(one):
+            if _starts_more(one) or _drives(one, job, table.get(job.pids[0])):
                 return True
             if is_typed_at(one):
                 typed.setdefault(one.pid, []).append(job)
@@ -74,12 +77,33 @@ def _above(job: Job, table: Mapping[int, Process], read_at: float) -> Iterator[P
 
 def _is_a_server(one: Process) -> bool:
     service = is_launcher(one) and len(one.argv) > 1 and not works(one)  # jupyter, ray, ...
+    if service and _is_an_agent(one):
+        return False
     return service or one.name.lower().startswith(SERVERS)
+
+
+def _is_an_agent(one: Process) -> bool:
+    words = [basename(word) for word in one.argv[1:4]]
+    return any(word in AGENTS for word in words) and ("agent" in words or "daemon" in words)
+
+
+def _drives(one: Process, job: Job, row: Process | None) -> bool:
+    """A program of Python that starts trainings as programs of their own; `row`: the job's process, if it lives."""
+    if _is_an_agent(one):
+        return True
+    words = [basename(word) for word in one.argv[:5]]
+    if not works(one) or any(word.startswith(RANKS) for word in words):
+        return False
+    if row is None:
+        return "--multiprocessing-fork" not in (job.command or "")
+    return "--multiprocessing-fork" not in row.argv and row.argv[:2] != one.argv[:2]
 
 
 def _starts_more(one: Process) -> bool:
     """A shell that runs a script or a loop, or a program that starts one command after another."""
     words = [basename(word) for word in one.argv]
+    if words[:1] == ["busybox"]:
+        del words[0]
     if not words:
         return one.name in STARTERS
     if words[0].lstrip("-") in PROMPTS:

@@ -53,6 +53,9 @@ LOOPS: dict[str, tuple[Process, ...]] = {
         process(49, 1, "xargs", "-a", "args.txt", "-I{}", "sh", "-c", "python3 train.py {}"),
         process(50, 49, "sh", "-c", "python3 train.py --lr 1"),
     ),
+    "busybox": (process(50, 1, "busybox", "ash", "run_all.sh"),),
+    "a driver in python": (process(50, 1, "python3", "sweep.py", "--grid", "g.yaml"),),
+    "wandb agent": (process(50, 1, "/usr/bin/python3", "/usr/bin/wandb", "agent", "me/p/x1"),),
     "parallel": (process(50, 1, "perl", "/usr/bin/parallel", "-j1", "::::", "jobs.txt"),),
     "make": (process(49, 1, "make", "-j1", "all"), process(50, 49, "/bin/sh", "-c", "python3 train.py")),
     "a script in tmux": (TMUX, process(50, 30, "bash", "run_all.sh")),
@@ -76,6 +79,9 @@ NO_LOOPS: dict[str, tuple[Process, ...]] = {
         process(47, 46, "sshd: root@notty", name="sshd"), process(50, 47, "-bash"),
     ),
     "a wrapper of one command": (process(50, 1, "timeout", "9h", *TRAIN),),
+    "wandb's service": (process(50, 1, "/usr/bin/python3", "-m", "wandb", "service"),),
+    "accelerate": (process(50, 1, "/usr/bin/python3", "/usr/bin/accelerate", "launch", "train.py"),),
+    "torch.distributed": (process(50, 1, "python3", "-m", "torch.distributed.run", "train.py"),),
     "torchrun": (process(50, 1, "python3", "/usr/bin/torchrun", "train.py"),),
 }  # fmt: skip
 
@@ -107,6 +113,16 @@ def test_a_loop_may_start_more(table: tuple[Process, ...], ended: bool) -> None:
 def test_a_run_of_its_own_is_followed_by_none(table: tuple[Process, ...], ended: bool) -> None:
     job = gone(60, *above(table), ago=500.0) if ended else run(60, *above(table))
     assert not more_may_follow([job], (INIT, *table), NOW, NOW)
+
+
+def test_the_ranks_of_one_training_are_no_list() -> None:
+    main = process(50, 1, "python3", "train.py")
+    fork = process(
+        60, 50, "python3", "-c", "from multiprocessing.spawn ...", "--multiprocessing-fork"
+    )
+    assert not more_may_follow([run(60, 50, 1)], (INIT, main, fork), NOW, NOW)
+    again = process(60, 50, "python3", "train.py", "--local_rank=1")
+    assert not more_may_follow([run(60, 50, 1)], (INIT, main, again), NOW, NOW)
 
 
 def test_a_loop_that_was_typed_shows_in_its_second_run() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
+import os
+import pty
+import struct
+import termios
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gpu_tui.cli.fitted import fitted
+from gpu_tui.cli.fitted import fitted, on_terminal
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.sample import Reading, Track
@@ -165,3 +170,14 @@ def test_the_first_line_is_the_last_where_it_scrolled_away() -> None:
     rows = fitted(LINES * 9, 80, 24)
     assert rows[-2:] == rows[:2]
     assert fitted(LINES, 200, 24) == LINES
+
+
+def test_only_a_terminal_has_rows() -> None:
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    end, begin = os.pipe()
+    with os.fdopen(slave, "w") as terminal, os.fdopen(begin, "w") as pipe:
+        assert max(map(len, on_terminal(LINES, terminal))) <= 80
+        assert on_terminal(LINES, pipe) == LINES
+    os.close(master)
+    os.close(end)
