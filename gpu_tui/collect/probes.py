@@ -28,6 +28,7 @@ from gpu_tui.collect.probe_files import PROBE as FILES
 from gpu_tui.collect.probe_gpu import GPU
 from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS, runs_free
+from gpu_tui.collect.probe_shells import PROBE as SHELLS
 from gpu_tui.collect.probe_signs import PROBE as SIGNS
 from gpu_tui.collect.probe_slurm import PROBE as SLURM
 from gpu_tui.collect.shell import quote_path
@@ -298,6 +299,7 @@ PROBES: tuple[Probe, ...] = (
     ),
     *RESULTS,
     *RUNNERS,
+    SHELLS,
     SIGNS,
     SLURM,
 )

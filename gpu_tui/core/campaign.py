@@ -41,7 +41,8 @@ class Lane:
 
     `one_by_one`: a queue file that is worked off cell after cell; else as many run at once as run now.
     `begun_only`: its cells are known because they began, and no list names what begins next.
-    `spent_exact`: the provider said since when it bills; else `spent` counts from when it was first seen.
+    `adrift`: what started its cells is dead, and the rest starts only when a person starts it. `unfit`: why no cell should be moved to it; `ends_in`: seconds until its disk, inodes, balance or a deadline of its
+    platform ends work on it. `spent_exact`: the provider said since when it bills; else `spent` counts from when it was first seen.
     """
 
     name: str
@@ -56,6 +57,9 @@ class Lane:
     spent: float | None = None
     spent_exact: bool = False
     basis: str = "unknown"
+    adrift: bool = False
+    unfit: str | None = None
+    ends_in: float | None = None
 
     @property
     def unnamed(self) -> int:
@@ -267,6 +271,8 @@ def _doubt(
         return "its wrapper refused to start"
     if unsure:
         return f"nothing says whether {unsure[0].name} still runs"
+    if lane.adrift and waiting:
+        return f"its runner is gone, and {len(waiting)} never ran"
     if not runs and waiting:
         ended = "its queue has ended" if lane.queue.claimed_done else "nothing runs"
         return f"{ended}, and {len(waiting)} never ran"

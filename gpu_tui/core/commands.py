@@ -52,7 +52,7 @@ def as_table(
     running = {
         at: process
         for at, words in enumerate(planned.argvs)
-        if words and (process := _running(words, processes)) is not None
+        if words and (process := command_process(words, processes)) is not None
     }
     last = max(running, default=None)
     return replace(
@@ -75,7 +75,7 @@ def _placed(job: Job, at: int, process: Process | None, last: int | None, ending
     return known if known is unknown else replace(known, word="log")
 
 
-def _running(words: tuple[str, ...], processes: Sequence[Process]) -> Process | None:
+def command_process(words: tuple[str, ...], processes: Sequence[Process]) -> Process | None:
     """The process with these words; an interpreter may stand before them, and a path before the first."""
     for process in processes:
         argv = process.argv

@@ -52,14 +52,20 @@ def find_run(processes: Sequence[Process], queue_file: str | None, roster: Roste
     living = [process for process in processes if process.state not in ("Z", "X")]
     runners = tuple(p for p in living if queue_file and _runs_queue(p, queue_file))
     below = descendants(living, {process.pid for process in runners})
-    configs = {basename(cell.config) for cell in roster.cells} if roster else set()
-    names = {cell.name for cell in roster.cells} if roster else set()
+    configs, names = cell_words(roster)
     trainers = tuple(
         process
         for process in living
-        if is_launcher(process) and (process.pid in below or _names_one(process, configs, names))
+        if is_launcher(process) and (process.pid in below or names_one(process, configs, names))
     )
     return Run(runners, trainers)
+
+
+def cell_words(roster: Roster | None) -> tuple[set[str], set[str]]:
+    """By what arguments name a cell: the file names of the configs, and the names of the cells."""
+    if roster is None:
+        return set(), set()
+    return {basename(cell.config) for cell in roster.cells}, {cell.name for cell in roster.cells}
 
 
 def find_trainers(processes: Sequence[Process], gpu_pids: Iterable[int]) -> tuple[Process, ...]:
@@ -141,9 +147,15 @@ def _runs_queue(process: Process, queue_file: str) -> bool:
     return any(basename(word) == wanted for word in process.argv[1:])
 
 
-def _names_one(process: Process, configs: set[str], names: set[str]) -> bool:
+def names_one(process: Process, configs: set[str], names: set[str]) -> bool:
+    """A word of its arguments is the name of a cell, or the file name of its config."""
+    return bool(cells_named(process, configs, names))
+
+
+def cells_named(process: Process, configs: set[str], names: set[str]) -> set[str]:
+    """The cells that its arguments name, by name or by config; a config without its folder and `.yaml` is a name."""
     words = {basename(part) for word in process.argv[1:] for part in word.split("=", 1)}
-    return bool(words & configs or words & names)
+    return {word.removesuffix(".yaml") for word in words & configs} | (words & names)
 
 
 def descendants(processes: Sequence[Process], roots: set[int]) -> set[int]:

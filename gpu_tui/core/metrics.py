@@ -19,6 +19,7 @@ from gpu_tui.core.readings import (
     Process,
     Scores,
 )
+from gpu_tui.core.shells import Shell
 from gpu_tui.core.sweep import Roster
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ FILES: Metric[FileTable] = Metric("files")
 SCORES: Metric[Scores] = Metric("scores")
 SIGNS: Metric[tuple[Sign, ...]] = Metric("signs")
 PAST: Metric[MemoryLog] = Metric("past")
+SHELLS: Metric[tuple[Shell, ...]] = Metric("shells")
 
 # Who else runs jobs here; each is a table of its own, in the order in which they fill the queue pane.
 SLURM: Metric[JobTable] = Metric("slurm")

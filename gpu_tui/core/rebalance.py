@@ -2,7 +2,8 @@
 
 Only cells that never started move, and only from the end of a queue file: what stays keeps its numbers, and
 so does the index that a queue is started again with. A queue file is append-only while its queue runs, and
-"skip what is done" looks at its own box only: a cell that is left in both files runs twice.
+"skip what is done" looks at its own box only: a cell that is left in both files runs twice. No cell goes to a box that
+is unfit for it, nor to one that comes to an end before the cell does.
 """
 
 from __future__ import annotations
@@ -55,6 +56,13 @@ class _Side:
     names: set[str]
     give: list[Cell]  # the one that may go first is last
     received: bool = False
+
+    def takes(self, seconds: float) -> bool:
+        """Whether the box is fit for one more cell of this length, and lasts until that has ended."""
+        lane = self.outlook.lane
+        if lane.unfit is not None:
+            return False
+        return lane.ends_in is None or self.end + seconds < lane.ends_in
 
 
 def suggest(outlook: Outlook) -> Plan | None:
@@ -139,6 +147,8 @@ def _next_move(
     for side in sides:
         seconds = outlook.typical.expect(cell, side.outlook.lane.name).best
         if side is origin or cell.name in side.names or seconds is None:
+            continue
+        if not side.takes(seconds):
             continue
         if found is None or side.end + seconds < found[0]:
             found = (side.end + seconds, side, seconds)

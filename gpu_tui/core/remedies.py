@@ -50,6 +50,8 @@ REMEDIES: dict[str, str] = {
     "overflow": "A half-precision gradient overflowed and the step was skipped. Rare is normal; at the scale's floor lower lr or use bf16.",
     "network": "A connection was lost. Look whether the run itself still writes; resume downloads; never call a box dead for it.",
     "teardown": "Look at the provider's console: a box that does not answer proves nothing. If it is over, say so: gpu-tui journal NAME --settle.",
+    "runner_gone": "Nothing starts the cells that wait. When the one that trains has ended, start the queue at the next index.",
+    "script_changed": "A shell reads its script while it runs it: never edit one in place under a live run. Write a copy and rename it.",
     "platform": "Name it as this box's platform in the fleet file (or: gpu-tui watch HOST --platform NAME): its own clocks, disks and way to stop count only then.",
     "low_balance": "The balance runs out soon; the platform then stops or deletes boxes. Top up or pull now.",
 }

@@ -28,6 +28,7 @@ from gpu_tui.core import (
     queue_history,
     readings,
     sample,
+    shells,
     sweep,
 )
 from gpu_tui.core.alarms import ORDER
@@ -56,6 +57,7 @@ _MODULES = (
     queue_history,
     readings,
     sample,
+    shells,
     sweep,
 )
 TYPES: dict[str, type[Any]] = {

@@ -159,7 +159,9 @@ class Book:
                 if alarm.label not in labels:
                     yield self._of_log(alarm, cell, since(cell, alarm))
         for name in self.recalled.keys() - self._logged.keys():
-            yield from (self._of_log(alarm, name, since(name, alarm)) for alarm in self.recalled[name])
+            yield from (
+                self._of_log(alarm, name, since(name, alarm)) for alarm in self.recalled[name]
+            )
 
     def _of_log(self, alarm: Alarm, cell: str | None, words: str | None) -> Finding:
         return Finding(

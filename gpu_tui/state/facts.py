@@ -102,8 +102,10 @@ def evidence_of(
     queue: Queue,
     run: Run | None,
     table: GpuTable | None,
+    *,
+    runner_gone: bool,
 ) -> Evidence:
-    """The facts at `now`. What is stale is not known."""
+    """The facts at `now`. What is stale is not known. `runner_gone`: a finding says so."""
     witness = kept.witness
     stopped = stop_mark({kind: at for kind, (at, _) in anchored.items()})
     last = _last_run(kept)
@@ -137,7 +139,7 @@ def evidence_of(
         told_by=kept.instance.tells_runs,
         alive=alive,
         settling=run is not None and log_is_newer(kept, now),
-        runner=bool(run.runners) if run and run.alive and witness.runner_seen else None,
+        runner=_runner(kept, now, run, gone=runner_gone),
         together=witness.runner_last,
         seen_alive=witness.alive_at is not None,
         halted=_halted(run),
@@ -185,6 +187,16 @@ def _cpu_works(kept: InstanceState, run: Run | None, now: float) -> bool:
         jobs = kept.fresh(metric, now)
         pids |= {job.pids[0] for job in (jobs.jobs if jobs else ()) if job.pids and job.live}
     return kept.witness.computes(pids | descendants(processes or (), pids))
+
+
+def _runner(kept: InstanceState, now: float, run: Run | None, *, gone: bool) -> bool | None:
+    """Whether the queue's own shell lives; without its files only a shell that was seen and is missing tells."""
+    if run is None or not run.alive:
+        return None
+    if gone or run.runners:
+        return not gone
+    unread = kept.fresh(metrics.SHELLS, now) is None
+    return False if unread and kept.witness.runner_seen else None
 
 
 def _youth(kept: InstanceState, run: Run | None, now: float) -> float | None:

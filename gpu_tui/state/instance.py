@@ -44,6 +44,7 @@ from gpu_tui.state.meter import Meter
 from gpu_tui.state.paid import remember, remembered
 from gpu_tui.state.panes import with_programs
 from gpu_tui.state.past import Past
+from gpu_tui.state.runner_kept import RunnersKept
 from gpu_tui.state.runs_before import RunsBefore
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
@@ -80,6 +81,7 @@ class InstanceState:
             self.vanished[name].recall(memory)
             self.vanished[name].ended = self.ends.names
         self.last_queue = QueueKept(history, instance)
+        self.runners = RunnersKept(history, instance)
         self.book = Book(instance.name)
         self.provider = ProviderState()
         self.end: OpenEnd | None = None  # of a teardown

@@ -38,6 +38,7 @@ from gpu_tui.state.facts import (
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.oom import ONE_LOOK, oom_of
 from gpu_tui.state.queue_rows import queue_rows
+from gpu_tui.state.runner import runner_findings
 from gpu_tui.state.stillness import stopped
 from gpu_tui.state.views import Cost, InstanceView, signs_of
 
@@ -59,7 +60,12 @@ def view_of(
     queue = queue_rows(kept, now, run)
     table = kept.fresh(metrics.GPUS, now)
     anchored = kept.history.anchors(instance.name)
-    found = judge(evidence_of(kept, now, anchored, queue, run, table))
+    runners = runner_findings(kept, now, run, queue)
+    gone = any(condition.kind == "runner_gone" for condition in runners)
+    early = gone and log_is_newer(kept, now)  # a runner that has just begun may be missing
+    if early:
+        runners, gone = tuple(one for one in runners if one.kind != "runner_gone"), False
+    found = judge(evidence_of(kept, now, anchored, queue, run, table, runner_gone=gone))
     verdict, because = found.verdict, found.because
     cost = cost_of(kept, now, anchored)
     idle = _idle(kept, now, verdict, table, cost)
@@ -87,11 +93,13 @@ def view_of(
         idle=idle,
         trainer_alive=alive,
         losses=_losses(kept, queue),
-        extras=(*_open_end(kept), *halts, *_unnamed(kept), *_useless_queue(kept)),
+        extras=(*_open_end(kept), *halts, *_unnamed(kept), *_useless_queue(kept), *runners),
         halted=all_halt,
         held=kept.book.standing,
     )
     kept.book.set_conditions(conditions(seen), now)
+    if gone:  # nothing starts the rest of it
+        queue = replace(queue, eta_seconds=None)
     queue, queue_read = _as_last_read(kept, queue, verdict, now)
     box, rows = kept.value(metrics.HOST), {cell.name: cell for cell in queue.cells}
     told = kept.book.findings(
@@ -100,7 +108,7 @@ def view_of(
     return InstanceView(
         instance=instance,
         taken_at=now,
-        settling=_settling(kept, now, run),
+        settling=early or _settling(kept, now, run),
         link=_link(kept),
         verdict=verdict,
         because=because,
@@ -124,6 +132,7 @@ def view_of(
         series_basis=kept.past.basis(kept.series),
         courses={cell: tuple(trace.by_step) for cell, trace in kept.cells.items()},
         full_in=full_in(kept),
+        runner=kept.runners.runner,
         delivered=delivered(kept, now),
     )
 

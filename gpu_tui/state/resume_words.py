@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from gpu_tui.core import metrics
 from gpu_tui.core.jobs import Job
-from gpu_tui.core.mask import shell_path
 from gpu_tui.core.plain import plain
 from gpu_tui.core.resume import Resume, resume_of
 from gpu_tui.core.sample import Freshness
@@ -14,6 +13,7 @@ from gpu_tui.core.speech import say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.job_tables import told_once
 from gpu_tui.state.markdown import code, indexed, md
+from gpu_tui.state.resume_command import SCRIPT, command_of, resume_command
 from gpu_tui.state.views import InstanceView
 
 JOBS = 10
@@ -33,7 +33,7 @@ def resume_lines(one: InstanceView) -> list[str]:
     cells = [cell for cell in one.queue.cells if cell.job is None]
     lines: list[str] = []
     if one.instance.queue.file and cells:
-        lines += _queue_lines(one, resume_of(cells))
+        lines += _queue_lines(one, cells)
     elif one.instance.queue.file:
         lines.append(
             say("**Resume:** not known, the queue was not read. Look before you start anything.")
@@ -49,14 +49,27 @@ def resume_lines(one: InstanceView) -> list[str]:
     return lines
 
 
-def _queue_lines(one: InstanceView, plan: Resume) -> Iterator[str]:
+def _queue_lines(one: InstanceView, cells: Sequence[Cell]) -> Iterator[str]:
+    gone = next((found for found in one.findings if found.kind == "runner_gone"), None)
+    # What still trains then needs no start: the queue goes on after it.
+    plan = resume_of([c for c in cells if not gone or c.state is not CellState.RUNNING])
     start = plan.start
     if start is None:
         yield say("**Resume:** nothing is left to run.")
     else:
-        yield say("**Resume:** {when}:", when=_when(one, plan, start))
+        when = _when(one, plan, start) if gone is None else md(told(gone.evidence))
+        yield say("**Resume:** {when}:", when=when)
         yield ""
-        yield from code(_command(one, start))
+        if gone is None:
+            command = resume_command(one.instance.queue, one.profile, one.runner, start.index)
+        else:
+            command = command_of(gone.remedy)
+        yield from code(command)
+        if one.runner is None:
+            yield say(
+                "{script} is a placeholder: gpu-tui has not seen the script that ran the queue.",
+                script=f"`{SCRIPT}`",
+            )
         if plan.again:
             yield say(
                 "It runs every cell from there on, so these run once more unless the script skips what is "
@@ -105,22 +118,6 @@ def _when(one: InstanceView, plan: Resume, start: Cell) -> str:
             at=at,
         )
     return at
-
-
-def _command(one: InstanceView, start: Cell) -> str:
-    queue = one.instance.queue
-    table = one.track(metrics.PROCESSES).value
-    seen = [
-        word
-        for process in table or ()
-        for word in process.argv
-        if word == "run_queue.sh" or word.endswith("/run_queue.sh")
-    ]
-    script = shell_path(seen[0]) if seen else "run_queue.sh"
-    log = f">>{shell_path(queue.log)} " if queue.log else ">>queue.log "
-    return (
-        f"nohup bash {script} {shell_path(queue.file or '')} {start.index} </dev/null {log}2>&1 &"
-    )
 
 
 def _job_lines(source: str, jobs: Sequence[Job], *, fresh: bool) -> Iterator[str]:

@@ -23,6 +23,7 @@ from gpu_tui.core.metrics import (
     PROCESSES,
     PUEUE,
     ROSTER,
+    SHELLS,
     SIGNS,
     SLURM,
     SPOOLER,
@@ -85,7 +86,7 @@ def _runners(instance: Instance) -> Iterator[Metric[Any]]:
     if instance.scheduler is not None:
         yield SLURM if instance.scheduler == "slurm" else KUBERNETES
         return
-    yield from (SPOOLER, PUEUE)
+    yield from (SPOOLER, PUEUE, SHELLS)
     if queue.status or queue.status_command:
         yield FEED
     if queue.commands:

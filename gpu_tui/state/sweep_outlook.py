@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gpu_tui.core import metrics
+from gpu_tui.core.account import Account
 from gpu_tui.core.campaign import Lane, Outlook, Trust, outlook_of
+from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.sample import Freshness
@@ -16,7 +19,7 @@ from gpu_tui.state.views import FleetView, InstanceView
 
 def sweep_outlook(fleet: FleetView) -> Outlook:
     """The outlook over all boxes that have a queue, or should have one by the fleet file."""
-    return outlook_of([_lane(view) for view in fleet.instances if planned(view)])
+    return outlook_of([_lane(view, fleet) for view in fleet.instances if planned(view)])
 
 
 def planned(view: InstanceView) -> bool:
@@ -24,8 +27,9 @@ def planned(view: InstanceView) -> bool:
     return bool(view.instance.queue.names_runs or view.instance.scheduler or view.queue.cells)
 
 
-def _lane(view: InstanceView) -> Lane:
+def _lane(view: InstanceView, fleet: FleetView) -> Lane:
     cost = view.cost
+    accounts = [account for account in fleet.accounts if view.name in account.serves]
     seen = view.queue_read or view.last_contact
     return Lane(
         name=view.name,
@@ -40,7 +44,41 @@ def _lane(view: InstanceView) -> Lane:
         spent=cost.spent,
         spent_exact=view.spent_exact,
         basis=cost.basis,
+        adrift=any(found.kind == "runner_gone" for found in view.findings),
+        unfit=_unfit(view, fleet, accounts),
+        ends_in=_ends_in(view, accounts),
     )
+
+
+def _unfit(view: InstanceView, fleet: FleetView, accounts: Sequence[Account]) -> str | None:
+    """The kind of a serious finding of the box, or of the account that pays for it."""
+    of_account = (
+        found
+        for found in fleet.findings
+        if found.kind == "low_balance" and any(_is_of(found, account) for account in accounts)
+    )
+    grave = (f for f in (*view.findings, *of_account) if f.severity.rank <= Severity.SERIOUS.rank)
+    found = next(grave, None)
+    return None if found is None else found.kind
+
+
+def _is_of(found: Finding, account: Account) -> bool:
+    """Findings of accounts bear the name of the platform; `part` begins with the account's key, if it has one."""
+    part = found.part or ""
+    whose = part.rpartition("@")[0] or part
+    return found.instance == f"{account.platform}:account" and whose in (account.key, "remark")
+
+
+def _ends_in(view: InstanceView, accounts: Sequence[Account]) -> float | None:
+    """Seconds until work there ends by itself: a full disk, an empty account, a deadline that does more than bill."""
+    ends = [*view.full_in.values()]
+    ends += [account.runway for account in accounts if account.runway is not None]
+    ends += [
+        clock.deadline - view.taken_at
+        for clock in view.clocks
+        if clock.ticks and clock.deadline is not None and clock.effect != "bills"
+    ]
+    return min(ends, default=None)
 
 
 def _begun_only(view: InstanceView) -> bool:

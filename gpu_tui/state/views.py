@@ -22,6 +22,7 @@ from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.runner_kept import Runner
 
 T = TypeVar("T")
 
@@ -97,6 +98,7 @@ class InstanceView:
     full_in: Mapping[str, float] = field(
         default_factory=dict
     )  # mount path -> seconds at present rate
+    runner: Runner | None = None  # what ran its queue, as it was seen last
     # each of results.cells -> its artifacts are all in the results on the box; None: not known
     delivered: Mapping[str, bool | None] = field(default_factory=dict)
 

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,7 +22,9 @@ from gpu_tui.core.mask import Mask
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.places import own_command
+from gpu_tui.resources import load_profiles
 from gpu_tui.state.report import Proof, handover
+from gpu_tui.state.runner_kept import Runner
 from gpu_tui.state.views import FleetView
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.ui.scene_parts import NOW
@@ -90,23 +91,60 @@ def test_a_box_that_nobody_named_stands_before_everything_else() -> None:
     assert "no price known of: runpod:new" in rest.replace("\\", "")
 
 
-def test_the_resume_command_is_exact_and_one_that_a_shell_takes(tmp_path: Path) -> None:
-    text = text_of(one(CELLS, queue=FILES))
-    (command,) = re.findall(r"^nohup bash.*$", text, re.MULTILINE)
-    assert (
-        command == "nohup bash run_queue.sh ~/'q/my queue.txt' 2 </dev/null >>~/logs/q1.log 2>&1 &"
-    )
-    (tmp_path / "logs").mkdir()
-    script = tmp_path / "run_queue.sh"
-    script.write_text('printf "%s\\n" "$@"\n')
+RUNNER = Runner(("bash", "my night.sh", "../q/my queue.txt", "1", "--fast"), "/root/work dir")
+WAIT = "tmux -L resume wait-for -S done"
+
+
+def resumed(runner: Runner | None, way: str) -> str:
+    """The command of a queue whose platform advises to detach by `way`."""
+    view = one(CELLS, queue=FILES)
+    profile = replace(load_profiles()["autodl"], facts={"detach_primitive": way})
+    box = replace(view.instances[0], runner=runner, profile=profile)
+    text = text_of(replace(view, instances=(box,)))
+    lines = text.partition("**Resume:**")[2].splitlines()
+    return lines[lines.index("```sh") + 1]
+
+
+@pytest.mark.parametrize("way", ["tmux", "nohup", "kaggle-commit"])
+def test_the_resume_command_starts_the_runner_that_was_seen(tmp_path: Path, way: str) -> None:
+    for name in ("logs", "work dir", "q"):
+        (tmp_path / name).mkdir()
+    script = tmp_path / "work dir" / "my night.sh"
+    script.write_text(f'printf "%s\\n" "$@"\n{WAIT}\n')
+    command = resumed(RUNNER, way)
+    assert ("nohup" in command) is (way == "nohup")
+    if way == "tmux":
+        command = command.replace("tmux ", "tmux -L resume -f /dev/null ", 1)
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TMUX_TMPDIR": str(tmp_path)}
     subprocess.run(
-        ["sh", "-c", command + "\nwait"], cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
-        check=True, timeout=60,
-    )  # fmt: skip
-    assert (tmp_path / "logs/q1.log").read_text().splitlines() == [
-        f"{tmp_path}/q/my queue.txt",
-        "2",
-    ]
+        ["tmux", "-L", "resume", "-f", "/dev/null", "new-session", "-d", "sleep 600"],
+        env=env,
+        check=True,
+    )
+    try:
+        words = f"{command}\ntmux -L resume wait-for done\nwait"
+        subprocess.run(["sh", "-c", words], env=env, check=True, timeout=60)
+    finally:
+        subprocess.run(["tmux", "-L", "resume", "kill-server"], env=env, check=True)
+    said = (tmp_path / "logs/q1.log").read_text().splitlines()
+    assert said == ["../q/my queue.txt", "2", "--fast"]
+
+
+def test_the_resume_command_of_each_platform_detaches_as_its_profile_says() -> None:
+    for name, profile in load_profiles().items():
+        command = resumed(RUNNER, str(profile.facts["detach_primitive"]))
+        starts = {"slurm": "sbatch ", "kubernetes": "cd ", "colab-kaggle": "cd "}.get(name, "tmux ")
+        assert command.startswith(starts), (name, command)
+        assert "nohup" not in command
+
+
+def test_a_runner_that_nobody_saw_is_a_placeholder() -> None:
+    view = one(CELLS, queue=FILES)
+    box = replace(view.instances[0], runner=None)
+    text = text_of(replace(view, instances=(box,)))
+    assert "bash SCRIPT ~/'\"'\"'q/my queue.txt'\"'\"' 2 " in text
+    assert "`SCRIPT` is a placeholder" in text
+    assert "run_queue.sh" not in text
 
 
 def test_a_queue_at_work_is_not_to_be_started_again() -> None:
@@ -140,7 +178,7 @@ def test_a_list_of_jobs_that_is_old_tells_of_the_past() -> None:
 def test_a_queue_that_ended_before_its_last_lines_goes_on_at_them() -> None:
     late = replace(cell(3, CellState.SKIPPED), never_run=True)
     text = text_of(one((*(cell(n, CellState.FINISHED) for n in (1, 2)), late), queue=FILES))
-    assert "my queue.txt' 3 </dev/null" in text
+    assert "my queue.txt'\"'\"' 3 </dev/null" in text
     assert "Skipped by the start index" not in text
     assert "nothing is left" not in text
 

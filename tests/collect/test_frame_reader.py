@@ -176,7 +176,7 @@ def test_a_long_line_that_never_ends_is_bounded():
 
 def test_a_plan_asks_only_for_what_is_there_to_ask():
     vitals = {"gpus", "memory", "cpu", "host", "processes", "mounts"}
-    runners = {"task-spooler", "pueue"}
+    runners = {"task-spooler", "pueue", "shells"}
     assert set(METRICS) == vitals | runners | {"files", "tmux", "nohup", "left"}
     (with_queue,) = plan(Instance("b", SshAccess("h"), queue=QueueFiles("/q.txt")))
     assert {p.metric for p in with_queue.probes} == vitals | runners | {"roster", "files"}

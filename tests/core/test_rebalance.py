@@ -134,10 +134,37 @@ def test_the_last_queue_gives_its_last_cells_to_the_one_that_is_free_soonest() -
         {"stalled": True},
         {"one_by_one": False},
         {"queue": Queue()},
+        {"unfit": "disk_full"},
+        {"ends_in": 600 + HOUR - 1},  # p3 would end a second later
     ],
 )
 def test_nothing_goes_to_a_queue_that_cannot_be_relied_on(changed: dict[str, object]) -> None:
     assert suggest(outlook_of(uneven(**changed))) is None
+
+
+def test_a_box_that_lasts_longer_than_the_cell_takes_it() -> None:
+    plan = suggest(outlook_of(uneven(ends_in=600 + HOUR + 1)))
+    assert plan is not None
+    assert [move.cell for move in plan.moves] == ["p3"]
+
+
+def test_a_box_in_trouble_still_gives_its_cells_away() -> None:
+    late, soon = uneven()
+    plan = suggest(outlook_of([replace(late, unfit="disk_full", ends_in=HOUR), soon]))
+    assert plan is not None
+    assert {move.origin for move in plan.moves} == {"late"}
+
+
+def test_a_queue_whose_runner_is_gone_has_no_end_and_takes_nothing() -> None:
+    late, soon = uneven()
+    outlook = outlook_of([replace(late, adrift=True), soon])
+    assert outlook.lanes[0].left.best is None
+    assert outlook.lanes[0].why == "its runner is gone, and 3 never ran"
+    assert suggest(outlook) is None
+    alone = replace(
+        late, adrift=True, queue=replace(late.queue, cells=late.queue.cells[:4], total=4)
+    )
+    assert outlook_of([alone]).lanes[0].why is None
 
 
 def test_a_queue_that_has_ended_must_be_started_again() -> None:

@@ -9,9 +9,12 @@ from dataclasses import replace
 import pytest
 
 from gpu_tui.core import metrics
+from gpu_tui.core.account import Account
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.cell_table import rows_of
-from gpu_tui.core.fleet import LinkState, ProviderState, QueueFiles
+from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.fleet import LinkState, Money, ProviderState, QueueFiles
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import Progress
 from gpu_tui.core.rebalance import suggest
@@ -132,3 +135,61 @@ def test_losses_are_kept_by_how_far_the_run_had_come() -> None:
     assert [x for x, _ in trace.by_step] == sorted(x for x, _ in trace.by_step)
     trace._progress(Progress(epoch=1, epochs=5, loss=0.8), 9.0, live=True)
     assert [value for _, value in trace.by_step] == [0.8]
+
+
+def trouble(severity: Severity) -> Finding:
+    return Finding("disk_full", severity, "autodl-2", "full", "df:/", "prune", NOW, NOW)
+
+
+def empty(key: str) -> Finding:
+    """The balance of one account ends."""
+    return Finding(
+        "low_balance", Severity.FATAL, "autodl:account", "left", "api", "pay", NOW, NOW, part=f"{key}@1"
+    )  # fmt: skip
+
+
+def deadline(**changes: object) -> DangerClock:
+    """One that fires in ten minutes."""
+    made = DangerClock(
+        "rent", "autodl-2", "running", "running", NOW, "api", NOW + 600, NOW + 600, "all", None, "high", "renew",
+        "docs", "2026-11", "high", stale_fact=False,
+    )  # fmt: skip
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def account(**changes: object) -> Account:
+    made = Account(
+        "acc",
+        "autodl",
+        serves=("autodl-2",),
+        balance=Money(1.0, "CNY"),
+        spend_per_hour=Money(2.0, "CNY"),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("view", "accounts", "findings", "unfit", "ends_in"),
+    [
+        ({}, (), (), None, None),
+        ({"findings": (trouble(Severity.SERIOUS),)}, (), (), "disk_full", None),
+        ({"findings": (trouble(Severity.WARN),)}, (), (), None, None),
+        ({}, (account(serves=()),), (empty("acc"),), None, None),
+        ({}, (account(balance=None),), (empty("acc"),), "low_balance", None),
+        ({}, (account(balance=None),), (empty("other"),), None, None),
+        ({}, (account(),), (), None, 1800.0),
+        ({"full_in": {"/": 900.0, "/data": 700.0}}, (account(),), (), None, 700.0),
+        ({"clocks": (deadline(),)}, (), (), None, 600.0),
+        ({"clocks": (deadline(fires_at=None, earliest_fires_at=NOW + 300),)}, (), (), None, 300.0),
+        ({"clocks": (deadline(state="armed"), deadline(effect="bills"))}, (), (), None, None),
+        ({"clocks": (deadline(fires_at=None, earliest_fires_at=None),)}, (), (), None, None),
+    ],
+)
+def test_which_box_takes_no_more_cells(
+    view: dict[str, object], accounts: tuple[Account, ...], findings: tuple[Finding, ...],
+    unfit: str | None, ends_in: float | None,
+) -> None:  # fmt: skip
+    plain = {"findings": (), "clocks": (), "full_in": {}}
+    seen = replace(fleet(box(**{**plain, **view})), accounts=accounts, findings=findings)
+    (one,) = sweep_outlook(seen).lanes
+    assert (one.lane.unfit, one.lane.ends_in) == (unfit, ends_in)

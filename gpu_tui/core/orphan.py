@@ -1,0 +1,153 @@
+"""Trainers that outlived the shell which was to start the next cell after them. Pure.
+
+The kernel gives the children of a process that ended to the nearest subreaper above it, else to PID 1 of the PID
+namespace (prctl(2), PR_SET_CHILD_SUBREAPER). A user's systemd, containerd-shim and conmon are subreapers; tmux and sshd
+are none. In a container PID 1 may be anything: sshd, `sleep`, tini, supervisord, a start-up script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from posixpath import basename, join, normpath
+
+from gpu_tui.core.liveness import LAUNCHERS, SHELLS, descendants, is_launcher, is_typed_at
+from gpu_tui.core.readings import Process
+from gpu_tui.core.shells import Shell, script_of
+
+REAPERS = ("systemd", "containerd-shim", "conmon", "tini", "dumb-init", "docker-init", "catatonit")
+# Programs that start one other program and pass its end on.
+WRAPPERS = frozenset(
+    {
+        *("timeout", "env", "nice", "ionice", "nohup", "setsid", "stdbuf", "unbuffer", "script", "time", "taskset"),
+        *("numactl", "conda", "mamba", "micromamba", "uv", "poetry", "pipenv", "sudo", "su", "doas", "runuser"),
+        *("catchsegv", "strace", "nsys", "ncu", "py-spy", "firejail", "proot", "chroot", "unshare", "flock"),
+    }
+)  # fmt: skip
+# Programs besides shells and python that work a list off.
+DRIVERS = ("xargs", "parallel", "perl", "make", "snakemake", "just", "ts", "tsp", "pueued")
+
+
+def orphans(
+    trainers: Sequence[Process],
+    processes: Sequence[Process],
+    shells: Mapping[int, Shell],
+    cells_of: Callable[[Process], int],
+) -> tuple[Process, ...]:
+    """The topmost process of each training, where each of them was left to a reaper; else ().
+
+    `cells_of`: how many cells the arguments of a process name. One is about that cell alone, several may be a runner's.
+    () too where the parent of one cannot be seen.
+    """
+    table = {process.pid: process for process in processes if process.state not in ("Z", "X")}
+    pids = {trainer.pid for trainer in trainers}
+    heads: dict[int, Process] = {}
+    for trainer in trainers:
+        head = trainer
+        while head.ppid in table and head.ppid != 1 and _passes_on(
+            table[head.ppid], pids, shells, cells_of
+        ):  # fmt: skip
+            head = table[head.ppid]
+        if cells_of(head) > 1 or not _reaped(head, table):
+            return ()
+        heads[head.pid] = head
+    if not heads or _first_runs_them(table.get(1), heads, table):
+        return ()
+    return tuple(heads[pid] for pid in sorted(heads))
+
+
+def _passes_on(
+    process: Process,
+    trainers: Collection[int],
+    shells: Mapping[int, Shell],
+    cells_of: Callable[[Process], int],
+) -> bool:
+    """It is a part of one training: its launcher, a wrapper, the script of one cell, or a forked part of a dead shell."""
+    program = basename(process.argv[0]) if process.argv else process.name
+    if program in DRIVERS:
+        return False
+    if process.pid in trainers or program in WRAPPERS or cells_of(process) == 1:
+        return True
+    return is_left_over(process, shells)
+
+
+def is_left_over(process: Process, shells: Mapping[int, Shell]) -> bool:
+    """A part that a shell forked (of a pipeline, in brackets): it bears the arguments of its shell, which alone keeps
+    the script open (bash and dash close it in the child).
+    """
+    shell = shells.get(process.pid)
+    if shell is None or shell.cwd is None:  # whose files cannot be seen
+        return False
+    if not _is_shell(process) or script_of(process.argv) is None:
+        return False
+    script = shell.script(process.argv)
+    return script is not None and script[1] is None and not shell.lists
+
+
+def _reaped(head: Process, table: Mapping[int, Process]) -> bool:
+    parent = table.get(head.ppid)
+    if head.ppid == 1:
+        return True
+    return parent is not None and parent.name.lower().startswith(REAPERS)
+
+
+def _first_runs_them(
+    first: Process | None, heads: Mapping[int, Process], table: Mapping[int, Process]
+) -> bool:
+    """PID 1 is itself what started them: it names one in its own arguments, or is a shell or a python that waits for
+    nothing else. A start-up script of an image waits for its own sleep or sshd.
+    """
+    if first is None:
+        return False
+    if any(head.argv and first.argv[-len(head.argv) :] == head.argv for head in heads.values()):
+        return True
+    if not (_is_shell(first) or is_launcher(first)) or is_typed_at(first):
+        return False
+    others = [one for one in table.values() if one.ppid == 1 and one.pid not in heads]
+    return not others
+
+
+def _is_shell(process: Process) -> bool:
+    return bool(process.argv) and basename(process.argv[0]).lstrip("-") in (
+        *SHELLS,
+        "ksh",
+        "busybox",
+    )
+
+
+def works_off(
+    processes: Sequence[Process],
+    shells: Mapping[int, Shell],
+    heads: Sequence[Process],
+    file: str | None,
+    log: str | None,
+) -> bool:
+    """Something else may still start the next: a shell, a python or the like that was given the queue's file, reads it,
+    or writes the queue's log, and is no part of the trainings below `heads`.
+    """
+    own = descendants(processes, {head.pid for head in heads}) | {head.pid for head in heads}
+    given = None if file is None else basename(file)
+    for process in processes:
+        if process.pid in own or process.state in ("Z", "X"):
+            continue
+        program = basename(process.argv[0]).lstrip("-") if process.argv else process.name
+        drives = _is_shell(process) or program.startswith(LAUNCHERS) or program in DRIVERS
+        if not drives or is_left_over(process, shells):
+            continue
+        shell = shells.get(process.pid)
+        cwd = shell.cwd if shell else None
+        words = [word for word in process.argv[1:] if basename(word) == given]
+        if any(cwd is None or file is None or same_path(join(cwd, word), file) for word in words):
+            return True
+        reads = [one.path for one in shell.reads] if shell else []
+        writes = shell.writes if shell else ()
+        if file and any(same_path(path, file) for path in reads):
+            return True
+        if log and any(same_path(path, log) for path in writes):  # whoever follows it only reads it
+            return True
+    return False
+
+
+def same_path(path: str, named: str) -> bool:
+    """Whether a path of the box is the one that a file of settings or a log names, which may begin at a home."""
+    tail = named[1:] if named.startswith("~/") else f"/{named.lstrip('/')}"
+    return normpath(f"/{path}").endswith(normpath(tail))

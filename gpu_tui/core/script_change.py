@@ -1,0 +1,198 @@
+"""Scripts and lists that were changed while a shell reads them, and what that shell does then. Pure.
+
+A shell executes a script while it reads it. bash seeks back to the end of each command and reads on from that offset
+(general.c and input.c: sync_buffered_stream); dash, busybox ash and zsh read a block ahead and go on after it. A loop
+with `done < FILE` reads line by line and leaves its offset after the last line that it took. An edit in place changes
+the text under that offset. A rename gives the name to another file, and the shell keeps the old one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from posixpath import basename, dirname, join, normpath
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.liveness import MULTIPLEXERS, descendants
+from gpu_tui.core.plain import plain
+from gpu_tui.core.readings import Process
+from gpu_tui.core.rules import Condition
+from gpu_tui.core.shells import Held, Shell
+
+SLACK = 2.0  # seconds: stamps have whole seconds, and a script may be saved just before its start
+AHEAD = 120.0  # seconds: a time that lies farther ahead is another clock's
+WIDTH = 80
+READS = 120.0  # seconds that a program may take to read its config, and to write it again with its defaults
+MOST = 16  # findings of one box
+LONG = 3  # characters: shorter words stand in others by chance
+_WORDS = re.compile(r"[^0-9A-Za-z]+")
+ANOTHER_TEXT = (
+    "Do not edit a running script in place. Put the old text back (same bytes up to that offset), or stop the queue "
+    "after this cell and start it again at the next. Next time write a copy and rename it."
+)
+NOT_READ = (
+    "The running shell keeps the old text: the new one counts from the next start. For it to count now, stop the "
+    "queue after this cell and start it again at the next."
+)
+OTHER_VALUES = (
+    "Cells before and after the change may not be comparable, and a resume reads the new values. Give each cell a config "
+    "of its own, and keep it as it is while the sweep runs."
+)
+LINES_ONLY = (
+    "Only append whole lines to a list that a loop reads. Put the lines before that offset back as they were, or stop "
+    "the queue after this cell and start it again at the next."
+)
+
+
+def above(pid: int, table: Mapping[int, Process]) -> tuple[int, ...]:
+    """The pids above a process, nearest first, as far as they are listed."""
+    line: list[int] = []
+    row = table.get(pid)
+    while row is not None and row.ppid not in line and row.ppid in table:
+        line.append(row.ppid)
+        row = table[row.ppid]
+    return tuple(line)
+
+
+def changed_scripts(
+    shells: Sequence[Shell],
+    processes: Sequence[Process],
+    trainers: Collection[int],
+    runners: Collection[int],
+    read_at: float,
+) -> Iterator[Condition]:
+    """One per file that was changed under a live run: under a shell above a trainer, or a queue's own.
+
+    `read_at` is when the process table was read, by the box's clock.
+    """
+    table = {process.pid: process for process in processes}
+    live = {pid for trainer in trainers for pid in above(trainer, table)} | set(runners)
+    told: set[tuple[str, str]] = set()
+    for shell in shells:
+        process = table.get(shell.pid)
+        if process is None or process.age_seconds is None:
+            continue
+        since, until = read_at - process.age_seconds, read_at + AHEAD
+        if shell.pid in trainers:
+            found = _of_trainer(shell, process, since, until)
+        elif shell.pid in live and not process.name.lower().startswith(MULTIPLEXERS):
+            found = _of_shell(shell, process, processes, since + SLACK, until)
+        else:
+            continue
+        for condition in found:
+            key = (condition.part or "", condition.evidence)
+            if key not in told and len(told) < MOST:
+                told.add(key)
+                yield condition
+
+
+def _of_shell(
+    shell: Shell, process: Process, processes: Sequence[Process], since: float, until: float
+) -> Iterator[Condition]:
+    word, held = shell.script(process.argv) or ("", None)
+    if held is not None and (said := _script(shell, word, held, since, until)) is not None:
+        yield _condition(held.path, *said)
+    below = descendants(processes, {shell.pid})
+    words = " ".join(" ".join(one.argv) for one in processes if one.pid in below)
+    for one in shell.lists:
+        if (said := _list(shell, one, words, since, until)) is not None:
+            yield _condition(one.path, *said)
+
+
+def _of_trainer(shell: Shell, process: Process, since: float, until: float) -> Iterator[Condition]:
+    """Configs that were changed in place after a program had read them. One that was replaced since is another file,
+    which its birth tells; where nothing tells that, nothing is said.
+    """
+    for part in process.argv[1:]:
+        word = part.rpartition("=")[2]
+        stamp = shell.named.get(word)
+        if stamp is None or stamp.born is None or stamp.born > since:
+            continue
+        if since + READS < stamp.mtime <= until:
+            name = plain(basename(word), WIDTH)
+            yield _condition(
+                word,
+                f"{name} was changed in place after PID {shell.pid} had read it: that run goes on with the old values, and what starts from now on reads the new ones",
+                OTHER_VALUES,
+            )
+
+
+def _condition(path: str, evidence: str, remedy: str) -> Condition:
+    return Condition(
+        "script_changed",
+        Severity.WARN,
+        evidence,
+        f"file:{path}",
+        part=f"file:{path}",
+        remedy=remedy,
+    )
+
+
+def _script(
+    shell: Shell, word: str, held: Held, since: float, until: float
+) -> tuple[str, str] | None:
+    """What a script's shell does after a change, and what to do; None where nothing changed."""
+    stamp = held.stamp
+    if stamp is None:
+        return None
+    name, pid, pos, size = plain(basename(word), WIDTH), shell.pid, held.pos, stamp.size
+    if _replaced(shell, word, held):
+        said = f"{name} was replaced under its running shell (PID {pid}), which goes on with the old text"
+        return said, NOT_READ
+    if not since < stamp.mtime <= until:
+        return None
+    if pos < size:
+        said = f"{name} was changed in place under its running shell (PID {pid}): it reads on at byte {pos} of the new {size}, which may be the middle of a command"
+        return said, ANOTHER_TEXT
+    if pos > size:
+        said = f"{name} was changed in place under its running shell (PID {pid}): it reads on at byte {pos}, and the new text ends at {size}, so nothing more of it runs"
+        return said, ANOTHER_TEXT
+    said = f"{name} was changed in place under its running shell (PID {pid}): it has read all {size} bytes already, so the change has no effect"
+    return said, NOT_READ
+
+
+def _replaced(shell: Shell, word: str, held: Held) -> bool:
+    """The name by which the file was opened leads to another file now."""
+    stamp, there = held.stamp, shell.named.get(held.path if held.deleted else word)
+    if stamp is None or there is None or there.id == stamp.id:
+        return False
+    if held.deleted:
+        return True
+    # A script may have left its directory: a word counts only where the file that is open lies, as editors that keep
+    # a copy of the old text put it next to the new one.
+    now = normpath(join(shell.cwd or "/", word))
+    return dirname(now) == dirname(held.path) and now != held.path
+
+
+def _list(
+    shell: Shell, held: Held, below: str, since: float, until: float
+) -> tuple[str, str] | None:
+    """What a loop reads after a change of its list. Whole lines that were appended are read: that is no finding."""
+    stamp, name = held.stamp, plain(basename(held.path), WIDTH)
+    if stamp is None or held.pos == 0:
+        return None
+    pid, pos = shell.pid, held.pos
+    if _replaced(shell, held.path, held):
+        said = f"{name} was replaced while a loop reads it (PID {pid}): it goes on with the old lines, and new ones are not run"
+        return said, NOT_READ
+    if not since < stamp.mtime <= until:
+        return None
+    if pos > stamp.size:
+        said = f"{name} was changed in place while a loop reads it (PID {pid}): it reads on at byte {pos}, and the file ends at {stamp.size}, so no line is run any more"
+        return said, LINES_ONLY
+    if held.before is None:
+        return None
+    if not held.before.endswith("\n"):
+        said = f"{name} was changed in place while a loop reads it (PID {pid}): it reads on at byte {pos}, the middle of a line"
+        return said, LINES_ONLY
+    last = held.before.rstrip("\n").rpartition("\n")[2]
+    if below and last.split() and not any(occurs(part, below) for part in last.split()):
+        said = f'{name} was changed in place while a loop reads it (PID {pid}): it reads on after "{plain(last, WIDTH)}", which is not what runs now'
+        return said, LINES_ONLY
+    return None
+
+
+def occurs(word: str, text: str) -> bool:
+    """A word of a list is in the arguments of what runs: a short one as a word of its own."""
+    stem = basename(word).rpartition(".")[0] or basename(word) or word
+    return stem in text if len(stem) >= LONG else stem in _WORDS.split(text)
