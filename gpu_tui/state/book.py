@@ -166,7 +166,7 @@ class Book:
             kind=alarm.kind,
             severity=alarm.severity,
             instance=self.instance,
-            evidence=(f"{words}; " if words else "") + alarm.text + _behind(alarm),
+            evidence=(f"{words}; " if words else "") + alarm.told + _behind(alarm),
             source=f"log:{alarm.path}:{alarm.number + 1}",
             remedy=remedy(alarm.kind),
             first_seen=alarm.first_seen,
@@ -174,6 +174,7 @@ class Book:
             cell=cell,
             count=alarm.count,
         )
+
 
     def _explained(self, cell: str) -> bool:
         """A log names what ended this cell, or the kernel does."""
@@ -202,7 +203,9 @@ def _named_below(alarm: Alarm, shown: Iterable[Alarm]) -> bool:
         and alarm.label == "traceback"
         and _HEAD in alarm.text
         and any(
-            one.path == alarm.path and 0 < one.last_number - alarm.last_number <= ECHO_WITHIN
+            one is not alarm
+            and one.path == alarm.path
+            and 0 <= one.last_number - alarm.last_number <= ECHO_WITHIN
             for one in shown
         )
     )
