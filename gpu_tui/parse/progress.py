@@ -166,6 +166,8 @@ def _step_words(draft: Draft) -> re.Match[str] | None:
 def _is_step(draft: Draft, match: re.Match[str]) -> bool:
     if forms.NOT_A_STEP.search(draft.text[max(0, match.start() - 14) : match.start()]):
         return False
+    if forms.OF_A_STAGE.match(draft.text, match.start("step")):
+        return False
     word = match["word"].lower()
     if ("epoch" in draft.ints and word != "batches") or (
         "loss" in draft.floats and word == "iterations"
