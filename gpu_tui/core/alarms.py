@@ -55,6 +55,23 @@ KIND_OF_LABEL = {
     "overflow": "inf",
     "warning": "crashed",
 }
+# Words for the end of one cell, from its cause to the barest: who reads more says a better one of the same crash.
+ENDS = (
+    "gpu_oom",
+    "host_oom",
+    "disk_full",
+    "inode_full",
+    "hang",
+    "nccl",
+    "cuda_error",
+    "ckpt_corrupt",
+    "preempted",
+    "nan",
+    "inf",
+    "crashed",
+    "traceback",
+    "suspicious_end",
+)
 # These say something of the machine or of the result that progress does not take back.
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
 NUMBERS = LABELS | {"overflow"}  # only a finite value says that they are over
