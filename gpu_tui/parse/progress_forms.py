@@ -193,6 +193,24 @@ RATE_NAMED = re.compile(
 )
 # `loss: 0.4:  10%|` and `Loss 0.4: : 0it` end a description, before its bar.
 _CLOCK_GOES_ON = r":(?!:? {0,8}(?:: {0,8})?(?<= )[0-9]{1,12}(?:%|it\b))"
+# A number of a unit or of things is no metric: `mem: 8.3 GB`, `step0: 10 epochs`. In `acc: 0.5 h: 7` it is another name.
+_NO_NAME = r"(?![\w/'-]|\.\w| {0,3}[:=#\[(]? {0,3}[-+0-9])"
+_NO_NAMES = r"(?! {1,2}(?:\w{1,20} ){0,3}\w{1,20} {0,2}[:=])"
+_UNIT = (
+    r" {1,2}(?:[kKMGT]i?[bB]|bytes|m?s/\w{1,12}|s|ms|us|secs?|seconds?|mins?|minutes?|hrs?|h|hours?|days?|"
+    rf"W|[CF]|\u00b0[CF]|MHz|GHz|GFLOPS|TFLOPS){_NO_NAME}"
+)
+COUNTED = re.compile(
+    r" {1,2}(?:epochs?|steps?|iters?|iterations?|it|batch(?:es)?|rounds?|samples?|examples?|images?|files?|items?|tokens?|"
+    rf"workers?){_NO_NAME}{_NO_NAMES}"
+)
+NAMED = re.compile(
+    r"\b(?:it|iters?|iterations?|(?:global_)?steps?|batch(?:es)?)/s(?:ec)?\)?[\"']?(?: ?[:=])? {1,4}"
+    r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/]|:[0-9])",
+    re.IGNORECASE,
+)
+# `loss: 0.4:  10%|` and `Loss 0.4: : 0it` end a description, before its bar.
+_CLOCK_GOES_ON = r":(?!:? {0,8}(?:: {0,8})?(?<= )[0-9]{1,12}(?:%|it\b))"
 # A number of things or of a unit is no metric: `step0: 10 epochs`, `mem: 8.3 GB`. `acc: 0.5 steps: 7` holds another name.
 _COUNTED = (
     r" {1,2}(?:epochs?|steps?|iters?|iterations?|it|batch(?:es)?|rounds?|samples?|examples?|images?|files?|items?|tokens?|workers?|"
@@ -201,13 +219,13 @@ _COUNTED = (
 )
 NAMED = re.compile(
     rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|[aA]rray\(|"
-    rf"np\.float[0-9]{{2}}\()?(?P<value>(?>{VALUE}))(?![a-z0-9_/]|{_CLOCK_GOES_ON}|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]| or [iI]nf\b|{_COUNTED}|%(?:\||\s?(?:━|╸|─|Completed \||\(?[0-9]{{1,12}}/)))"
+    rf"np\.float[0-9]{{2}}\()?(?P<value>(?>{VALUE}))(?![a-z0-9_/]|{_CLOCK_GOES_ON}|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]| or [iI]nf\b|{_UNIT}|%(?:\||\s?(?:━|╸|─|Completed \||\(?[0-9]{{1,12}}/)))"
 )
 NAME = re.compile(
     r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
 )
 SPACED = re.compile(
-    rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>(?>{VALUE}))(?![\w/]|{_CLOCK_GOES_ON}|-[0-9]|\.[A-Za-z0-9]|{_COUNTED})",
+    rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>(?>{VALUE}))(?![\w/]|{_CLOCK_GOES_ON}|-[0-9]|\.[A-Za-z0-9]|{_UNIT})",
     re.IGNORECASE,
 )
 # LightGBM: `[10]\ttraining's auc: 0.99\tvalid_0's auc: 0.91`, `cv_agg's valid auc: 0.8 + 0.01`; xgboost: `[10]\ttrain-auc:0.9`.
@@ -269,6 +287,6 @@ SIGNS = (
     "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
     "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
     "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
-    "wer", "dice", "tick ", "█ ", "episode", "progress", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", "'s ", "        ", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|"
+    "wer", "dice", "tick ", "█ ", "episode", "progress", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", "'s ", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|"
                                                                                                                                                                              "  ",
 )  # fmt: skip

@@ -40,6 +40,8 @@ def read_names(text: str, draft: Draft) -> None:
         draft.report, draft.sure = True, False  # the names of the sets differ in their digits
         draft.count("step", cut(boosted, "step"))
     for match in () if boosted else forms.NAMED.finditer(text):
+        if "." not in match["value"] and forms.COUNTED.match(text, match.end("value")):
+            continue
         start = max(0, match.start() - 84)
         words_before = forms.NAME.search(text[start : match.start()].rstrip())
         if words_before:
