@@ -155,6 +155,23 @@ def test_the_copy_that_a_logger_writes_is_no_second_failure(first: str) -> None:
     assert len(alarms(later)) == 4
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-01-24 23:13:51,972 - ERROR - return _run_code(code, main_globals, None,",
+        "2026-01-24 23:13:51,972 - train.loop - ERROR - await self.step(batch)",
+        "2026-01-24 23:13:51 [ERROR] raise RuntimeError('CUDA out of memory')",
+    ],
+)
+def test_a_line_of_source_is_known_alone_where_its_statement_shows(line: str) -> None:
+    (mark,) = (one.mark for one in read(f"{line}\n"))
+    assert (mark.label, mark.alarm) == ("traceback", False)
+    (told,) = (
+        one.mark for one in read("2026-01-24 23:13:51,972 - ERROR - return code (1) of the job\n")
+    )
+    assert told.label != "traceback"
+
+
 # --- innocent twins ---------------------------------------------------------------------------------
 
 
