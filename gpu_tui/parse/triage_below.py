@@ -250,6 +250,13 @@ BELOW_STOPS: tuple[Rule, ...] = (
 )
 
 BELOW_ENDS: tuple[Rule, ...] = (
+    # A wrong command line, in the box that Typer and rich-click draw around it.
+    rule(
+        "exception",
+        FATAL,
+        "no such option|no such command|missing option|missing argument|missing parameter|invalid value for|got unexpected extra",
+        r"^[\u2502|] (?:No such (?:option|command)|Missing (?:option|argument|parameter)|Invalid value for|Got unexpected extra arguments?)\b",
+    ),
     # A controller that nobody can find by its name.
     rule(
         "network",

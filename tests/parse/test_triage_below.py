@@ -138,6 +138,9 @@ ALARMS = {
         "sinfo: error: slurm_load_partitions: Unable to contact slurm controller (connect failure)",
     ),
     "exception": (
+        "│ No such option: --lrr (Possible options: --lr)                                │",
+        "│ Invalid value for '--lr': 'x' is not a valid float.                            │",
+        "│ Missing argument 'CONFIG'.                                                     │",
         "distributed.scheduler - INFO - Lost all workers",
         "scheduler: no workers left",
         "[pool] all workers are dead",
