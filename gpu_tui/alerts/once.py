@@ -5,17 +5,20 @@ The rules:
 - Afterwards a key that was never seen is new.
 - One that went and came back is new again only after it was gone for GONE seconds.
 - One that got worse is new again.
+- A better word for a crash that was there at the last look under a barer one (`News.barer`) is not new.
 - One that happened anew (a cell that ran again) is new again: see HAPPENED.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from gpu_tui.core.findings import Severity
 from gpu_tui.state.news import News
 
 GONE = 1_800.0  # seconds
+ALARM = Severity.SERIOUS.rank
 HAPPENED = 10_800.0  # seconds: a box that changes its zone moves its stamps by less
 
 
@@ -60,12 +63,16 @@ def sift(
     first: list[News] = []
     changes: dict[str, Known] = {}
     seen: set[str] = set()
+    news = tuple(news)
+    keys = {one.key for one in news}
     for one in news:
         place = one.instance if one.instance in members else ""
         if place not in ready or one.key in seen:
             continue
         seen.add(one.key)
         old = known.get(one.key)
+        if (same := _barer(one, known, keys)) is not None:
+            changes[one.key] = old = same
         if old is None or _again(old, one, now):
             (first if place not in looked else fresh).append(one)
             changes[one.key] = Known(place, now, one.severity.rank, None, one.happened)
@@ -80,10 +87,18 @@ def sift(
     return Sifted(tuple(fresh), tuple(told), tuple(first), changes, ready - looked)
 
 
+def _barer(news: News, known: Mapping[str, Known], keys: Collection[str]) -> Known | None:
+    """What told the same crash in fewer words: an alarm that stood at the last look, and now under this key."""
+    rows = (known[key] for key in news.barer if key in known and key not in keys)
+    row = next((row for row in rows if row.gone is None and row.rank <= ALARM), None)
+    return row and replace(row, rank=min(row.rank, news.severity.rank), happened=news.happened)
+
+
 def _again(old: Known, news: News, now: float) -> bool:
     if old.gone is not None and now - old.gone >= GONE:
         return True
-    if news.severity.rank < old.rank:
+    ended = news.kind == "crashed" and news.cell is not None and old.rank <= ALARM
+    if news.severity.rank < old.rank and not ended:  # one crash, whoever says it first
         return True
     if news.happened is None or old.happened is None:
         return False

@@ -1,7 +1,8 @@
 """What the alarming lines of one attempt mean together. Pure; one `CellAlarms` per cell.
 
 - Lines of one kind are one alarm with a count, from however many ranks or copies of the log.
-- A traceback is named by its final exception, and a chain of them by the last.
+- A traceback is named by its final exception, and a chain of them by the last, but where that says what its direct
+  cause was, by this one.
 - A failure's echoes (lost peers, launchers, exit codes) stand behind its cause: of two failures the one
   that `ORDER` has first, but what other ranks, launchers and schedulers say of an end comes after it.
   A peer that was killed comes before those who lost it.
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.nonfinite import LABELS, Lost, NonFinite
+from gpu_tui.core.raised import LAUNCHER
 from gpu_tui.core.went_on import WENT_ON, Come, Trail, from_first_epoch, further, shape_of
 
 # Causes before symptoms: of two failures at one time the first here names it.
@@ -53,6 +55,23 @@ KIND_OF_LABEL = {
     "overflow": "inf",
     "warning": "crashed",
 }
+# Words for the end of one cell, from its cause to the barest: who reads more says a better one of the same crash.
+ENDS = (
+    "gpu_oom",
+    "host_oom",
+    "disk_full",
+    "inode_full",
+    "hang",
+    "nccl",
+    "cuda_error",
+    "ckpt_corrupt",
+    "preempted",
+    "nan",
+    "inf",
+    "crashed",
+    "traceback",
+    "suspicious_end",
+)
 # These say something of the machine or of the result that progress does not take back.
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
 NUMBERS = LABELS | {"overflow"}  # only a finite value says that they are over
@@ -68,8 +87,7 @@ ECHO_WITHIN = 400  # lines: what other ranks print of their own ends before thei
 FLUSHED_LINES = 250  # what a buffer of 8 KiB may hold
 EVIDENCE_CHARS = 240
 
-_CHAIN = "above exception"
-_FINAL = re.compile(r"(?:\[\w{1,20}\]:? ?)?[A-Za-z_][\w.]{2,120}(?:: |$)")
+_CHAIN, _DIRECT = "above exception", "direct cause"
 _RAISED = re.compile(r"(?:\[\w{1,20}\]:? ?)?[\w.]{0,120}(?:Error|Exception)(?:: |$)")
 
 
@@ -92,6 +110,12 @@ class Alarm:
     sure: bool = False  # past whatever becomes of the run: no buffer kept the reports below it
     lost: Lost | None = None  # the metric that is not finite at its newest report
     again: str | None = None  # past: where it was finite again
+    then: str = ""  # what was raised because of it, in the end
+
+    @property
+    def told(self) -> str:
+        """In words: what was raised, and as what it was raised again."""
+        return f"{self.text} -> {self.then}" if self.then else self.text
 
     @property
     def kind(self) -> str:
@@ -134,8 +158,7 @@ class CellAlarms:
                 self._alarm(trail, line, number, path, at, live=live, early=early)
         elif label == "traceback":
             trail.chained = trail.chained or _CHAIN in line.text
-        elif trail.traceback_at is not None and label == "benign":
-            self._name(trail, line)
+            trail.direct = trail.direct or _DIRECT in line.text
         if not LABELS.isdisjoint(self._alarms):
             self._recover(trail, line, number, path, at if live else None)
 
@@ -176,9 +199,10 @@ class CellAlarms:
         if label == "traceback":
             trail.traceback_at = number
         raised = trail.traceback_at is not None and label != "traceback"
+        direct = trail.direct and again
         if raised:
             trail.traceback_at = None
-            trail.chained = False
+            trail.chained = trail.direct = False
         old = self._alarms.get(label)
         if old is not None and old.anew:
             old = None
@@ -192,6 +216,10 @@ class CellAlarms:
         if old is not None:
             better = label == "killed" and _shot(text) and not _shot(old.text)
             first = new if old.past or better or (again and old.path == path) else old
+            if direct and first is new and label != "traceback" and not old.past:
+                first = replace(old, then="" if text in (old.text, old.then) else text)
+            if raised and first is old and LAUNCHER.search(text):
+                self._uncount(path)
             worst = min(old.severity, new.severity, key=lambda severity: severity.rank)
             new = replace(
                 first,
@@ -205,12 +233,11 @@ class CellAlarms:
             new, count=max(counts.values()), past=False, above=False, sure=False, again=None
         )
 
-    def _name(self, trail: Trail, line: LogLine) -> None:
-        """The final line of an exception whose name is no word that triage knows."""
-        alarm = self._alarms.get("traceback")
-        if alarm is not None and not line.open and _FINAL.match(line.text):
-            self._alarms["traceback"] = replace(alarm, text=_evidence(line))
-            trail.traceback_at = None
+    def _uncount(self, path: str) -> None:
+        """The traceback of a launcher is none of a rank's."""
+        ranks, counts = self._alarms["traceback"], self._counts["traceback"]
+        counts[path] = max(1, counts[path] - 1)
+        self._alarms["traceback"] = replace(ranks, count=max(counts.values()))
 
     def _report(self, trail: Trail, line: LogLine, new: Progress, at: float, *, live: bool) -> None:
         shape = shape_of(new)
@@ -338,8 +365,10 @@ def _order(alarm: Alarm) -> int:
 
 
 def _echoes(echo: Alarm, cause: Alarm) -> bool:
-    """`cause` stands a little above `echo` in the same log, and is none itself."""
+    """`cause` stands a little above `echo` in the same log, and is none itself. Who ends the others may say so before."""
     above = echo.number - cause.number
+    if _AT_LAST.search(echo.text):
+        above = abs(above)
     return cause.path == echo.path and cause.label not in ECHOES and 0 < above <= ECHO_WITHIN
 
 

@@ -60,8 +60,8 @@ def _exception(seen: Evidence) -> str | None:
     failure = seen.failure
     if failure is not None and failure.label not in ("killed", "preempted"):
         if failure.above:
-            return f"its log says, above its last reports: {failure.text.strip()}"
-        return f"its log ends with: {failure.text.strip()}"
+            return f"its log says, above its last reports: {failure.told.strip()}"
+        return f"its log ends with: {failure.told.strip()}"
     if seen.exit_code and seen.exit_code not in KILLED_EXITS:
         return f"exit {seen.exit_code}, and no process is left"
     return None

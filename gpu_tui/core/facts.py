@@ -147,3 +147,9 @@ def span(seconds: float | None) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def lasted(seconds: float) -> str:
+    """How long something that is over took: under an hour to the second."""
+    minutes, left = divmod(round(seconds), 60)
+    return f"{minutes} min {left:02} s" if 2 <= minutes < 60 else span(seconds)

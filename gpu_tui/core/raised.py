@@ -13,19 +13,31 @@ from dataclasses import dataclass, field, replace
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Mark
 
-NEAR = 2  # lines from an announcement, or from a group, to the head of the traceback below it
+NEAR = 3  # lines from an announcement, or from a group, to the head of the traceback below it
 WENT_ON = 3  # reports of progress after which a new failure may be announced
 
 _LINK = LogLine("above exception", Mark("traceback", Severity.NONE, alarm=False))
+_AGAIN = LogLine(
+    "Traceback (most recent call last):", Mark("traceback", Severity.FATAL, alarm=True)
+)
 _ORIGINAL = re.compile(r"\bOriginal Traceback \(most recent call last\)")
 _GROUP = re.compile(r"ExceptionGroup: .{0,400}\(\d{1,9} sub-exceptions?\)\s*$")
 _FIRST = re.compile(r"^[ |]*\+-\+-{4,40} 1 -{4,40}$")  # of the exceptions of a group
 _BARS = re.compile(r"^ {1,80}\| [ |]{0,80}(?=\S)")
-_FINAL = re.compile(
-    r"(?:(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Z]\w{0,80}|[A-Z][a-z\d]\w{0,60}[A-Z]\w{0,60})(?:: |$)"
+# Ray quotes the worker's traceback below a line of its own; Java and Julia tell the cause last.
+_QUOTES = re.compile(r"\bRayTaskError(?:\(\w{1,80}\))?: .{0,300}?\bray::")
+_CAUSED = re.compile(r"^\W{0,4}[Cc]aused by: \S")
+CAUSED_WITHIN = 400  # lines of frames
+# When, at which level and where a logger wrote what follows.
+_LEVELS = r"(?:ERROR|CRITICAL|FATAL|WARN(?:ING)?|INFO|DEBUG|EXCEPTION|[Ee]rror|[Cc]ritical)"
+_STAMP = re.compile(
+    rf"(?=.{{0,160}}(?:\d\d:\d\d|\b{_LEVELS}\b))(?!.*[a-z]{{2}} [a-z]{{2}})[\w\s\[\]()|<>.,:/+#=-]{{4,160}}"
+)
+_NAME = re.compile(
+    rf"(?<=[\s\]|:>)-])(?!{_LEVELS}:)(?:[A-Za-z_]\w{{0,60}}\.){{0,8}}[A-Z]\w{{0,80}}(?:\(\w{{1,60}}\))?(?:: |:?\s*$)"
 )
 # A launcher tells that a worker failed, and raises because of it: what failed stands above.
-_LAUNCHER = re.compile(
+LAUNCHER = re.compile(
     r"exit ?code|local_rank|ChildFailed|elastic|\bExited with\b|non-zero exit|\bsrun\b|\bmpirun\b|SIG[A-Z]{3,4}\b",
     re.IGNORECASE,
 )
@@ -35,8 +47,9 @@ _LAUNCHER = re.compile(
 class _Trail:
     above: int | None = None  # the number of a line whose exception is told below it
     inside: bool = False  # a traceback, until its exception is told
-    linked: bool = False  # that traceback goes on with what stands above it
     failed: bool = False  # an exception was told, and what comes now may be its echo
+    quoted: bool = False  # the next one is what was quoted below it
+    told_at: int = -CAUSED_WITHIN  # the number of the last one
     went_on: int = 0
 
 
@@ -54,14 +67,19 @@ class Raised:
         trail = self._trails.setdefault(path, _Trail())
         if line.mark.label == "traceback" and line.mark.alarm:
             near = trail.above is not None and number - trail.above <= NEAR
-            trail.linked = near or _ORIGINAL.search(line.text) is not None
             trail.inside, trail.above = True, None
-            if trail.linked:
+            if near or _ORIGINAL.search(line.text) is not None:
                 yield _LINK
             yield line
             return
-        line = self._unwrapped(trail, line)
         if line.mark.alarm and line.mark.label not in ("nan", "inf"):
+            if trail.quoted or (
+                _CAUSED.match(line.text) and number - trail.told_at < CAUSED_WITHIN
+            ):
+                trail.inside = True
+                yield from (_LINK, _AGAIN)
+            if trail.inside:
+                line = replace(line, text=_unwrapped(_BARS.sub("", line.text)))
             self._told(trail, line, number)
         elif _FIRST.match(line.text) and trail.above is not None:
             trail.above = number
@@ -70,30 +88,32 @@ class Raised:
             trail.failed = trail.failed and trail.went_on < WENT_ON
         yield line
 
-    def _unwrapped(self, trail: _Trail, line: LogLine) -> LogLine:
-        """Without the bars of a group; a final exception that triage does not know is one all the same."""
-        if not trail.inside:
-            return line
-        text = _BARS.sub("", line.text)
-        if line.mark.alarm:
-            return line if text == line.text else replace(line, text=text)
-        if trail.linked and line.mark.label == "benign" and _FINAL.match(text):
-            return replace(line, text=text, mark=Mark("exception", Severity.FATAL, alarm=True))
-        return line
-
     def _told(self, trail: _Trail, line: LogLine, number: int) -> None:
-        wraps = trail.inside and _GROUP.search(line.text) is not None
+        text = line.text.rstrip()
+        wraps = trail.inside and (text.endswith(":") or _GROUP.search(text) is not None)
         announces = (
             not trail.inside
             and not trail.failed
             and line.mark.label == "exception"
-            and _LAUNCHER.search(line.text) is None
+            and LAUNCHER.search(line.text) is None
         )
         trail.above = number if wraps or announces else None
+        trail.quoted, trail.told_at = _QUOTES.search(line.text) is not None, number
         trail.failed = trail.failed or (trail.inside and not wraps)
-        trail.inside = trail.linked = False
+        trail.inside = False
         trail.went_on = 0
 
     def forget(self, path: str) -> None:
         """What stood in one log is history."""
         self._trails.pop(path, None)
+
+
+def stamped(text: str) -> bool:
+    """This is all that a logger writes before a line."""
+    return _STAMP.fullmatch(text) is not None
+
+
+def _unwrapped(text: str) -> str:
+    """The exception without the stamp of who logged it."""
+    name = _NAME.search(text, 0, 400)
+    return text[name.start() :] if name and stamped(text[: name.start()]) else text

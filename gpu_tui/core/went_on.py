@@ -48,6 +48,7 @@ class Trail:
     alarmed: tuple[int, str] | None = None
     traceback_at: int | None = None
     chained: bool = False
+    direct: bool = False  # chained, and what stands above is the cause
     number: int = 0  # of the newest line
     epoch: int | None = None  # the newest printed, be it on a line of its own
 

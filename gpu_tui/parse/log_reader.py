@@ -6,7 +6,8 @@ What later readers may rely on:
 - Every segment that a carriage return overwrote is judged before it is forgotten. The line's label is
   the first in triage order of what any segment warns of, its severity the worst of all segments; its
   text and colours are those of the last segment that shows anything, and so is a label without
-  severity; its progress is the last that any segment reports.
+  severity; its progress is the last that any segment reports. Within a traceback its place decides
+  (`tracebacks`): a source line raises no alarm, and the last line is the exception.
 - While a line has no newline yet it is emitted with `open=True` and replaced by the next line emitted,
   unless the caller asks for whole lines only (`unfinished=False`) and for the unfinished one by `peek`.
   An unfinished segment longer than `FAR` bytes is never read as a whole again: `peek` reads its end and
@@ -53,6 +54,7 @@ from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.progress_plan import parse_plan
 from gpu_tui.parse.progress_shapes import shape_key
 from gpu_tui.parse.queue_log import parse_queue_line
+from gpu_tui.parse.tracebacks import Tracebacks
 from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, first
 from gpu_tui.parse.triage_scan import REMEMBERED, kind_of
 
@@ -70,6 +72,7 @@ class LogReader:
         self._splitter = LineSplitter()
         self._pending = NOTHING
         self._line = _Line()
+        self._tracebacks = Tracebacks()
 
     @property
     def unfinished(self) -> bool:
@@ -127,11 +130,13 @@ class LogReader:
         """What `feed` says of these lines."""
         lines: list[Item] = whole.items
         if len(lines) <= FLOOD:
-            return tuple(whole)
+            return tuple([self._tracebacks.read(line) for line in whole])
         items = list(lines)
         survey = Survey(b"\n".join([*lines, b""]))  # type: ignore[list-item]
-        for place in survey.worth_reading(samples):
-            items[place] = whole[place]
+        read = {place: whole[place] for place in survey.worth_reading(samples)}
+        self._tracebacks.among(lines, read, read_line, show_line)  # type: ignore[arg-type]
+        for place, line in read.items():
+            items[place] = line
         return LogBlock(items, read_line, show_line)
 
     def close(self) -> tuple[LogLine, ...]:
@@ -143,10 +148,16 @@ class LogReader:
         if self._line.begun:
             items.append(self._line.finish())
             self._line = _Line()
-        return tuple(items)
+        return tuple([self._tracebacks.read(line) for line in items])
 
     def _feed_few(self, part: bytes, items: list[LogLine]) -> None:
         """Read every line that ends; keep the unfinished rest."""
+        first = len(items)
+        self._split(part, items)
+        items[first:] = map(self._tracebacks.read, items[first:])
+
+    def _split(self, part: bytes, items: list[LogLine]) -> None:
+        """The same, each line alone."""
         for piece in self._splitter.feed(part):
             if piece.end is End.OPEN:
                 self._pending = piece
@@ -169,13 +180,14 @@ class LogReader:
             for place, line in enumerate(lines):
                 if b"\r" in line or len(line) >= PIECE_CAP:
                     whole: list[LogLine] = []
-                    self._feed_few(line + b"\n", whole)
+                    self._split(line + b"\n", whole)
                     read[place] = whole[0]
             others = [b"" if place in read else line for place, line in enumerate(lines)]
             survey = Survey(b"\n".join([*others, b""]))
         for place in survey.worth_reading(samples):
             if place not in read and lines[place]:
                 read[place] = read_line(lines[place])
+        self._tracebacks.among(lines, read, read_line, show_line)
         for place in sorted(read):
             items[first + place] = read[place]
             told.append((first + place, read[place]))

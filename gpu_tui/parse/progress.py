@@ -48,7 +48,9 @@ _shapes = Shapes()
 def may_report(raw: bytes) -> bool:
     """False where a line as it came surely reports no number."""
     text = unescape(raw)[0].lower()
-    return _NUMBER.search(text) is not None and Signs(text).any(forms.SIGNS)
+    return _NUMBER.search(text) is not None and (
+        Signs(text).any(forms.SIGNS) or forms.FASTAI.match(text) is not None
+    )
 
 
 def read_line(line: str) -> Draft | None:
@@ -57,7 +59,7 @@ def read_line(line: str) -> Draft | None:
     low = text.lower()
     signs = Signs(low)
     if (
-        not signs.any(forms.SIGNS)
+        not (signs.any(forms.SIGNS) or forms.FASTAI.match(text))
         or (signs.any(forms.SETTING_SIGNS) and forms.SETTINGS.search(text))
         or (signs.any(forms.LOOKING_SIGNS) and forms.LOOKING_BACK.search(text))
     ):
@@ -165,6 +167,8 @@ def _step_words(draft: Draft) -> re.Match[str] | None:
 
 def _is_step(draft: Draft, match: re.Match[str]) -> bool:
     if forms.NOT_A_STEP.search(draft.text[max(0, match.start() - 14) : match.start()]):
+        return False
+    if forms.OF_A_STAGE.match(draft.text, match.start("step")):
         return False
     word = match["word"].lower()
     if ("epoch" in draft.ints and word != "batches") or (

@@ -124,6 +124,10 @@ NOT_A_STEP = re.compile(
     r"job)[ _]$|[@*] ?$|[a-z] / (?:optimizer )?$",
     re.IGNORECASE,
 )
+# `Training step0: 10 epochs` names a stage and how long it is to be.
+OF_A_STAGE = re.compile(
+    r"(?<=[A-Za-z])[0-9]{1,6}: {1,3}[0-9]{1,9} (?:epochs?|steps?|iter\w{0,7}|rounds?)\b"
+)
 BRACKET = re.compile(r"^\s*\[ *(?P<step>[0-9]{1,12}) ?/ ?(?P<steps>[0-9]{1,12})\]")
 OF_BATCHES = re.compile(
     r"(?<![\w/.])(?P<step>[0-9]{1,9})/ {0,4}(?P<steps>[0-9]{1,9}) (?:batches|steps|iterations|iters)\b"
@@ -131,6 +135,10 @@ OF_BATCHES = re.compile(
 LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
     r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=\w[\w' \-@]{1,40}: ?-?(?:[0-9]{1,12}\.[0-9]|nan|inf))|"
     r"(?P<colon>[0-9]{1,9})(?::\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg)| \| (?=loss )))"
+)
+FASTAI = re.compile(  # a row of fastai's table: epoch, training loss, validation loss, metrics, time
+    r"^(?P<epoch>[0-9]{1,4}) {6,9}(?P<loss>[0-9]{1,6}\.[0-9]{6}|nan) +(?P<checked>[0-9]{1,6}\.[0-9]{6}|nan|None) +"
+    r"(?:(?:-?[0-9]{1,9}\.[0-9]{6}|nan|None) +){0,12}[0-9]{1,3}:[0-9]{2}(?::[0-9]{2})?\s*$"
 )
 # Forms that name epoch and step at once, each with a sign that it needs.
 WHOLE = (
@@ -140,7 +148,7 @@ WHOLE = (
     (PROCESS, "%)"), (CATALYST, " * epoch"), (KERAS_RL, ": episode"), (TRAINING_BOX, "training "),
     (ONLY_PERCENT, "progress:"), (YOLACT, "||"), (PARLAI, "time_left:"), (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|"
                                                                                                                                                       "loss"),
-    (AT_STEP, " at "),
+    (AT_STEP, " at "), (FASTAI, "      "),
 )  # fmt: skip
 ON_SET = re.compile(
     rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|"
@@ -183,18 +191,50 @@ RATE_NAMED = re.compile(
     r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/]|:[0-9])",
     re.IGNORECASE,
 )
-# `loss: 0.4:  10%|` ends a description, before its bar.
-_CLOCK_GOES_ON = r":(?! {1,8}[0-9]{1,12}(?:%|it ))"
+# `loss: 0.4:  10%|` and `Loss 0.4: : 0it` end a description, before its bar.
+_CLOCK_GOES_ON = r":(?!:? {0,8}(?:: {0,8})?(?<= )[0-9]{1,12}(?:%|it\b))"
+# A number of a unit or of things is no metric: `mem: 8.3 GB`, `step0: 10 epochs`. In `acc: 0.5 h: 7` it is another name.
+_NO_NAME = r"(?![\w/'-]|\.\w| {0,3}[:=#\[(]? {0,3}[-+0-9])"
+_NO_NAMES = r"(?! {1,2}(?:\w{1,20} ){0,3}\w{1,20} {0,2}[:=])"
+_UNIT = (
+    r" {1,2}(?:[kKMGT]i?[bB]|bytes|m?s/\w{1,12}|s|ms|us|secs?|seconds?|mins?|minutes?|hrs?|h|hours?|days?|"
+    rf"W|[CF]|\u00b0[CF]|MHz|GHz|GFLOPS|TFLOPS){_NO_NAME}"
+)
+COUNTED = re.compile(
+    r" {1,2}(?:epochs?|steps?|iters?|iterations?|it|batch(?:es)?|rounds?|samples?|examples?|images?|files?|items?|tokens?|"
+    rf"workers?){_NO_NAME}{_NO_NAMES}"
+)
+NAMED = re.compile(
+    r"\b(?:it|iters?|iterations?|(?:global_)?steps?|batch(?:es)?)/s(?:ec)?\)?[\"']?(?: ?[:=])? {1,4}"
+    r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/]|:[0-9])",
+    re.IGNORECASE,
+)
+# `loss: 0.4:  10%|` and `Loss 0.4: : 0it` end a description, before its bar.
+_CLOCK_GOES_ON = r":(?!:? {0,8}(?:: {0,8})?(?<= )[0-9]{1,12}(?:%|it\b))"
+# A number of things or of a unit is no metric: `step0: 10 epochs`, `mem: 8.3 GB`. `acc: 0.5 steps: 7` holds another name.
+_COUNTED = (
+    r" {1,2}(?:epochs?|steps?|iters?|iterations?|it|batch(?:es)?|rounds?|samples?|examples?|images?|files?|items?|tokens?|workers?|"
+    r"[kKMGT]i?[bB]|bytes|m?s/\w{1,12}|s|ms|us|secs?|seconds?|mins?|minutes?|hrs?|h|hours?|days?|W|[CF]|\u00b0[CF]|MHz|GHz|GFLOPS|TFLOPS)"
+    r"(?![\w/'.-]| {0,3}[:=#\[(]? {0,3}[-+0-9])"
+)
 NAMED = re.compile(
     rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|[aA]rray\(|"
-    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_/]|{_CLOCK_GOES_ON}|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]| or [iI]nf\b|%(?:\||\s?(?:━|╸|─|Completed \||\(?[0-9]{{1,12}}/)))"
+    rf"np\.float[0-9]{{2}}\()?(?P<value>(?>{VALUE}))(?![a-z0-9_/]|{_CLOCK_GOES_ON}|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]| or [iI]nf\b|{_UNIT}|%(?:\||\s?(?:━|╸|─|Completed \||\(?[0-9]{{1,12}}/)))"
 )
 NAME = re.compile(
     r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
 )
 SPACED = re.compile(
-    rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>{VALUE})(?![\w/]|{_CLOCK_GOES_ON})",
+    rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>(?>{VALUE}))(?![\w/]|{_CLOCK_GOES_ON}|-[0-9]|\.[A-Za-z0-9]|{_UNIT})",
     re.IGNORECASE,
+)
+# LightGBM: `[10]\ttraining's auc: 0.99\tvalid_0's auc: 0.91`, `cv_agg's valid auc: 0.8 + 0.01`; xgboost: `[10]\ttrain-auc:0.9`.
+_SET = r"(?P<set>[A-Za-z]\w{0,30}(?='s )|(?:train|eval|test|dev|val(?:id(?:ation)?)?)\w{0,10}(?=-))"
+BOOSTED_ROW = re.compile(
+    rf"(?:^|\s)\[(?P<step>[0-9]{{1,9}})\][\t ]{{1,8}}(?={_SET}(?:'s |-)[\w@. -]{{1,60}}: ?[-0-9.naif])"
+)
+BOOSTED = re.compile(
+    rf"(?<=\s){_SET}(?P<mark>'s |-)(?:(?P<part>train|valid) )?(?P<name>[A-Za-z][\w@.-]{{0,40}}): ?(?P<value>(?>{VALUE}))(?=\s|$)"
 )
 TWO_WORDS = frozenset(
     ("loss", "losses", "cost", "rate", "norm", "acc", "accuracy", "score", "error", "time", "scale", "size",
@@ -212,7 +252,19 @@ SETTINGS = re.compile(
 )
 SETTING_SIGNS = ("(", "parser.", "args.", "self.")
 PLAIN_TIMES = frozenset(
-    {"eta", "elapsed", "time", "epoch", "step", "iter", "iteration", "global_step"}
+    {
+        "eta",
+        "elapsed",
+        "time",
+        "epoch",
+        "step",
+        "iter",
+        "iteration",
+        "global_step",
+        "is",
+        "second",
+        "seconds",
+    }
 )
 # Where in a program a line was written is no metric: `[main.py][line:98]`, `data_utils.py:284`, `tensor(1.5, device='cuda:0')`, `(TaskRunner pid=87031)`.
 PLACES = re.compile(
@@ -235,6 +287,6 @@ SIGNS = (
     "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
     "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
     "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
-    "wer", "dice", "tick ", "█ ", "episode", "progress", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|"
+    "wer", "dice", "tick ", "█ ", "episode", "progress", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", "'s ", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|"
                                                                                                                                                                              "  ",
 )  # fmt: skip

@@ -14,6 +14,8 @@ _NUMBERED = re.compile(r"(?<![A-Za-z0-9])[0-9]")  # a digit that a cast does not
 
 MOST_METRICS = 64
 NAMES_KEPT = 1024
+PHASES = ("train", "val", "valid", "validation", "eval", "test")
+TRAINED = ("training", "train")
 LEADS = (
     "info",
     "debug",
@@ -32,7 +34,14 @@ LEADS = (
 def read_names(text: str, draft: Draft) -> None:
     """Read every name with a value; of several that mean the same, the surest counts."""
     pairs: list[tuple[str, Cut | None, int]] = []
-    for match in forms.NAMED.finditer(text):
+    boosted = draft.find(forms.BOOSTED_ROW, "'s ", "-")
+    if boosted:
+        pairs += _boosted(text, boosted.end() - 1)
+        draft.report, draft.sure = True, False  # the names of the sets differ in their digits
+        draft.count("step", cut(boosted, "step"))
+    for match in () if boosted else forms.NAMED.finditer(text):
+        if "." not in match["value"] and forms.COUNTED.match(text, match.end("value")):
+            continue
         start = max(0, match.start() - 84)
         words_before = forms.NAME.search(text[start : match.start()].rstrip())
         if words_before:
@@ -51,6 +60,10 @@ def read_names(text: str, draft: Draft) -> None:
         draft.sure = False  # its pattern tells digits apart
     if dark := draft.find(forms.DARKNET, " avg"):
         pairs += [(name, cut(dark, name), dark.start()) for name in ("loss", "lr")]
+    if row := draft.find(forms.FASTAI, "      "):
+        pairs += [("train_loss", cut(row, "loss"), 0)]
+        if row["checked"] != "None":
+            pairs += [("val_loss", cut(row, "checked"), 0)]
     if checked := draft.find(forms.VALIDATED, "loss "):
         pairs.append(("val_loss", cut(checked, "value"), 0))
     for form in (forms.LOSS_TRAIN, forms.TUNE, forms.AT_STEP, forms.LOSSES_TOTAL):
@@ -84,12 +97,35 @@ def read_names(text: str, draft: Draft) -> None:
             key not in forms.PLAIN_TIMES
             and len(draft.metrics) < MOST_METRICS
             and not _is_place(name)
+            and (key not in PHASES or "." in printed)  # timm's `Train: 3 [` counts epochs
         ):
             if name not in draft.metrics:
                 draft.put("metrics", name, printed, words.number, value)
             fraction = "." in printed or not math.isfinite(value)
             if fraction and _known_metric(key):
                 draft.report = True
+
+
+def _boosted(text: str, start: int) -> list[tuple[str, Cut | None, int]]:
+    """The metrics of a round of boosting. A bare name is the first validation set's; the log loss of the only one is
+    the `val_loss`.
+    """
+    found = [*forms.BOOSTED.finditer(text, start)]
+    trains = [one["set"] in TRAINED or one["part"] == "train" for one in found]
+    checked = [one["set"] for one, train in zip(found, trains, strict=True) if not train]
+    pairs: list[tuple[str, Cut | None, int]] = []
+    for one, train in zip(found, trains, strict=True):
+        name, value = one["name"], cut(one, "value")
+        if one["mark"] == "-":
+            pairs.append((f"{one['set']}-{name}", value, one.start()))
+        elif train:
+            pairs.append((f"train_{name}", value, one.start()))
+        else:
+            first = one["set"] == checked[0]
+            pairs.append((name if first else f"{one['set']}_{name}", value, one.start()))
+        if not train and name.endswith("logloss") and len(set(checked)) == 1:
+            pairs.append(("val_loss", value, one.start()))
+    return pairs
 
 
 def _joined(name: re.Match[str]) -> str:

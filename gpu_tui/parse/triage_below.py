@@ -229,13 +229,16 @@ BELOW_STOPS: tuple[Rule, ...] = (
         "preempted",
         FATAL,
         "no_capacity|evictionby|preemptionby|deletionby|terminationby|is disrupted|job killed: |hard limit|soft limit|reason|maxruntime|"
-        "specified deadline|maximum session",
+        "specified deadline|maximum session|job was aborted|resource limit|aborted by|killed by|terminated by|cancelled by",
         r"(?-i:\b(?:error code|reason)\W{1,3}INTERRUPTED_BY_NO_CAPACITY\b)|\bpod \S{1,120} is disrupted\b|"
         r"(?-i:\b(?:reason:?|True)\W{1,6}(?:EvictionByEvictionAPI|PreemptionBy(?:Kube)?Scheduler|DeletionByTaintManager|DeletionByPodGC|"
         r"TerminationByKubelet)\b)|\bPBS: job killed: (?:cput|ncpus|walltime|pcput|file|node \d)|"
         r"\bexceeds job (?:hard|soft) limit \"[hs]_(?:rt|cpu)\"|(?-i:^\s{0,12}Reason:\s{1,24}(?:Evicted|Preempted|Preempting|DeadlineExceeded)\b)|"
         r"(?-i:\bMaxRuntimeExceeded\b)|\bpod was active on the node longer than the specified deadline\b|"
-        r"\bmaximum session (?:duration|time|length)\b.{0,40}\b(?:exceeded|reached|over)\b",
+        r"\bmaximum session (?:duration|time|length)\b.{0,40}\b(?:exceeded|reached|over)\b|"
+        r"\bjob was aborted\b(?! by the user)|\bjob exceeded (?:some|a|the|its) resource limit|"
+        r"\b(?:aborted|killed|terminated|cancelled) by (?:the )?(?:PBS|LSF|SGE|UGE|Torque|Slurm|Flux|Moab|HTCondor|OAR|Cobalt)\b"
+        r"(?! (?:user|admin))",
         "\\bif\\b",
     ),
     rule(
@@ -247,6 +250,13 @@ BELOW_STOPS: tuple[Rule, ...] = (
 )
 
 BELOW_ENDS: tuple[Rule, ...] = (
+    # A wrong command line, in the box that Typer and rich-click draw around it.
+    rule(
+        "exception",
+        FATAL,
+        "no such option|no such command|missing option|missing argument|missing parameter|invalid value for|got unexpected extra",
+        r"^[\u2502|] (?:No such (?:option|command)|Missing (?:option|argument|parameter)|Invalid value for|Got unexpected extra arguments?)\b",
+    ),
     # A controller that nobody can find by its name.
     rule(
         "network",

@@ -149,7 +149,7 @@ DRIVER_CAUSES: tuple[Rule, ...] = (
         "node fail|node_fail|state=down|state=fail|not responding|node-fail|notready",
         r"\bdue to node failure\b|(?-i:[= ]NODE_FAIL\b(?! (?:state|jobs?)\b))|\bnode-failure\b|(?-i:\bState=(?:DOWN|FAIL)\b)|"
         r"(?-i:\b(?:phase|reason|condition|state): ?NotReady\b)|\s(?-i:down|fail)[*$~#]?\s.{1,200}\bNot responding\s*$",
-        r"\bif\b|\bmail",
+        r"\bif\b|\bmail|\bobject \w{8,80} is lost\b",
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,7 @@ from gpu_tui.core.rules import Condition
 FIRST_LOOK = 60.0  # seconds in which every probe has answered
 WENT_ON, BEGAN_ANEW = " (the run went on)", " (a run began anew after it)"
 _HEAD = "(most recent call last)"
+_EXIT = re.compile(r"\bexit (\d{1,3})\b")
 CELLS_KEPT = 500  # a hostile log may name no end of cells: the oldest make room
 
 
@@ -60,6 +62,9 @@ class Book:
     def restart_cell(self, cell: str, path: str | None = None) -> None:
         """A new attempt began: what the last one logged (in `path`, or anywhere) is history, not news."""
         if path is None:
+            failure, others = self.failure(None), self._logged.get(None)
+            if failure and others and self._copied_from(failure) == cell:
+                others.forget(failure.path)
             self._logged.pop(cell, None)
             self._raised.pop(cell, None)
         elif cell in self._logged:
@@ -91,7 +96,9 @@ class Book:
         """The alarms of one cell that a person should see, by the logs that are read now."""
         if (alarms := self._logged.get(cell)) is not None:
             shown = [*alarms.shown(ended=("crashed", cell, None) in self._now)]
-            yield from (one for one in shown if not _named_below(one, shown))
+            for alarm in (one for one in shown if not _named_below(one, shown)):
+                if cell is not None or self._copied_from(alarm) is None:
+                    yield alarm
 
     def set_conditions(self, conditions: Iterable[Condition], now: float) -> None:
         """Replace the conditions that are so now; one that goes on keeps when it was first seen.
@@ -168,7 +175,10 @@ class Book:
             kind=alarm.kind,
             severity=alarm.severity,
             instance=self.instance,
-            evidence=(f"{words}; " if words else "") + alarm.text + _behind(alarm),
+            evidence=(f"{words}; " if words else "")
+            + alarm.told
+            + _behind(alarm)
+            + self._exit(cell, alarm),
             source=f"log:{alarm.path}:{alarm.number + 1}",
             remedy=remedy(alarm.kind),
             first_seen=alarm.first_seen,
@@ -176,6 +186,23 @@ class Book:
             cell=cell,
             count=alarm.count,
         )
+
+    def _copied_from(self, alarm: Alarm) -> str | None:
+        """The cell whose own log says the same: a queue prints the log of a cell that failed once more."""
+        for cell in self._logged:
+            known = self.failure(cell, ended=True) if cell is not None else None
+            if known and known.label == alarm.label and alarm.text.endswith(known.text):
+                return cell
+        return None
+
+    def _exit(self, cell: str | None, alarm: Alarm) -> str:
+        """The exit code of this cell, where its runner told one that the log does not say: evidence of a cause."""
+        known, cause = self._now.get(("crashed", cell, None)), self.cause(cell)
+        found = _EXIT.search(known.evidence) if known else None
+        if found is None or cause is None or cause.label != alarm.label:
+            return ""
+        said = re.search(rf"(?i)exit.{{0,24}}\b{found[1]}\b", alarm.text)
+        return "" if said else f"; {found[0]}"
 
     def _explained(self, cell: str) -> bool:
         """A log names what ended this cell, or the kernel does."""
@@ -204,7 +231,9 @@ def _named_below(alarm: Alarm, shown: Iterable[Alarm]) -> bool:
         and alarm.label == "traceback"
         and _HEAD in alarm.text
         and any(
-            one.path == alarm.path and 0 < one.last_number - alarm.last_number <= ECHO_WITHIN
+            one is not alarm
+            and one.path == alarm.path
+            and 0 <= one.last_number - alarm.last_number <= ECHO_WITHIN
             for one in shown
         )
     )

@@ -348,7 +348,7 @@ def ending_of(kept: InstanceState, name: str) -> Ending:
     if word is None:
         if alarm is None:
             return Ending(complete=complete)
-        return Ending(alarm.text, complete, above=alarm.above, anew=alarm.anew)
+        return Ending(alarm.told, complete, above=alarm.above, anew=alarm.anew)
     return Ending(said=word.text, well=word.well and (not word.bare or place is not None))
 
 

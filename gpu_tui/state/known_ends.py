@@ -242,6 +242,7 @@ def _alarm(row: dict[str, Any]) -> Alarm:
     told = {name: value for name, value in row.items() if name in names}
     alarm = Alarm(**{**told, "severity": Severity(told["severity"])})
     numbers = (alarm.number, alarm.count, alarm.first_seen, alarm.last_seen, alarm.last_number)
-    if not isinstance(alarm.text, str) or not all(isinstance(n, int | float) for n in numbers):
+    words = all(isinstance(text, str) for text in (alarm.text, alarm.then))
+    if not words or not all(isinstance(n, int | float) for n in numbers):
         raise TypeError
     return alarm

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gpu_tui.core.alarms import ENDS
 from gpu_tui.core.campaign import Trust
-from gpu_tui.core.facts import span
+from gpu_tui.core.facts import lasted
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.queue_words import english, queue_words
 from gpu_tui.core.sweep import Cell, CellState
@@ -53,6 +54,7 @@ class News:
     count: int = 1
     happened: float | None = None
     part: str | None = None
+    barer: tuple[str, ...] = ()  # keys of what says less of the same crash
 
     @property
     def where(self) -> str:
@@ -94,7 +96,17 @@ def _finding(finding: Finding) -> News:
         remedy=finding.remedy,
         count=finding.count,
         part=_part(finding),
+        barer=_barer(finding),
     )
+
+
+def _barer(finding: Finding) -> tuple[str, ...]:
+    """A crash is told by the first word for it: a better one that a log gives later is no news."""
+    ends = finding.cell is not None and finding.severity.rank <= Severity.SERIOUS.rank
+    if not ends or finding.kind not in ENDS:
+        return ()
+    barer = ENDS[ENDS.index(finding.kind) + 1 :]
+    return tuple(f"finding:{replace(finding, kind=kind).id}" for kind in barer)
 
 
 def _part(finding: Finding) -> str | None:
@@ -124,7 +136,7 @@ def _result(cell: Cell) -> str:
     """How one cell ended, as far as its log or its runner says it: nothing here was loaded or verified."""
     parts = [_ended_by(cell)]
     if cell.duration_seconds is not None:
-        parts[0] += f" after {span(cell.duration_seconds)}"
+        parts[0] += f" after {lasted(cell.duration_seconds)}"
     if cell.loss is not None and math.isfinite(cell.loss):
         parts.append(f"loss {cell.loss:g}")
     shown = [(name, value) for name, value in cell.metrics.items() if math.isfinite(value)]
@@ -213,15 +225,20 @@ class ScreenNews:
 
     def __init__(self) -> None:
         self._shown = Shown()
+        self._last: Collection[str] = ()  # keys of the last look
         self._looked = False
 
     def take(self, view: FleetView) -> Sequence[Bulletin]:
         """At most one bulletin: what appeared since the last call."""
         seen = [news for news in news_of(view) if worth_a_toast(news)]
-        fresh = tuple(news for news in seen if news.key not in self._shown)
-        first, self._looked = not self._looked, True
         keys = {news.key for news in seen}
+        gone = {key for key in self._last if key not in keys}
+        fresh = tuple(
+            news for news in seen if news.key not in self._shown and gone.isdisjoint(news.barer)
+        )
+        first, self._looked = not self._looked, True
         self._shown.add(keys, keys)
+        self._last = keys
         if first or not fresh:
             return ()
         return (Bulletin(fresh, loud=any(one.severity is Severity.FATAL for one in fresh)),)

@@ -17,6 +17,7 @@ Point = tuple[float, float | None]
 SMALLEST = (20, 5)
 NOW = "now"
 TALL = 14  # rows of a chart whose quarters lie about equally far apart
+MOST_DIGITS = 8  # behind the point of a mark's number
 TICKS = 5  # beside the one that says now
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 FIRST_COLOUR = 100  # of plotext's numbered colours: which one is replaced by a meaning afterwards
@@ -60,7 +61,7 @@ def render_plot(
     plotext.xlim(min(start - end, -1.0), 0)
     plotext.ylim(low, high)
     levels = [low + (high - low) * part for part in _parts(height)]
-    plotext.yticks(levels, [unit(level) for level in levels])
+    plotext.yticks(levels, _labels(levels, unit))
     ticks = time_ticks(end - start)
     plotext.xticks([*ticks, 0], [*(f"-{_ago(-tick)}" for tick in ticks), NOW])
     plotext.xaxes(True, False)
@@ -75,6 +76,22 @@ def _parts(height: int) -> list[float]:
     """Where the upright axis is marked; where it is short only at its ends and middle, for rows are coarse."""
     count = 4 if height >= TALL else 2
     return [part / count for part in range(count + 1)]
+
+
+def _labels(levels: Sequence[float], unit: Callable[[float], str]) -> list[str]:
+    """What stands beside the marks: of plain numbers with as many digits as tell two of them apart."""
+    labels = ["0" if unit is number and not level else unit(level) for level in levels]
+    digits = 1
+    while unit is number and len(set(labels)) < len(labels) and digits < MOST_DIGITS:
+        digits += 1
+        labels = [_longer(level, digits) for level in levels]
+    return labels
+
+
+def _longer(level: float, digits: int) -> str:
+    if level and not 1e-3 <= abs(level) < 1e5:
+        return f"{level:.{digits}e}"
+    return f"{level:.{digits + 3 if abs(level) < 10 else digits}f}"
 
 
 def time_ticks(span: float) -> list[float]:
@@ -134,7 +151,7 @@ def render_curves(
     plotext.xlim(0, 1)
     plotext.ylim(0, 1)
     parts = _parts(height)
-    plotext.yticks(parts, [number(straight(low + tall * part)) for part in parts])
+    plotext.yticks(parts, _labels([straight(low + tall * part) for part in parts], number))
     spots = [first + wide * part / 4 for part in range(5)]
     if across is count and wide >= 4:  # whole numbers stand where they are
         spots = [min(last, max(first, float(round(spot)))) for spot in spots]

@@ -270,3 +270,66 @@ def test_a_screen_alone_shows_what_comes_and_goes_once() -> None:
     screen, away, there = ScreenNews(), view(), view(findings=(finding("nan"),))
     seen = [len(screen.take(one)) for one in (away, there, away, there)]
     assert seen == [0, 1, 0, 0]
+
+
+def test_a_crash_that_is_told_is_told_once_whoever_says_more_of_it_later(tmp_path: Path) -> None:
+    for words in (
+        ("traceback", "crashed", "gpu_oom"),
+        ("crashed", "host_oom"),
+        ("suspicious_end", "traceback", "crashed"),
+    ):
+        ledger, screen = Ledger(tmp_path / words[-1]), ScreenNews()
+        sift(ledger, view(), T0)
+        screen.take(view())
+        told = []
+        for at, kind in enumerate(words):
+            seen = view(findings=(finding(kind, cell="x"),))
+            told += kinds(sift(ledger, seen, T0 + 1 + at).fresh)
+            told += [one.kind for bulletin in screen.take(seen) for one in bulletin.news]
+        again = view(findings=(finding(words[-1], cell="x"),))
+        told += kinds(sift(ledger, again, T0 + 9, since=T0 + 8).fresh)
+        assert told == [words[0], words[0]]
+        ledger.close()
+
+
+def test_an_exit_code_and_the_log_that_explains_it_are_one_alarm(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l")
+    sift(ledger, view(), T0)
+    told = []
+    for at, severity in enumerate((Severity.SERIOUS, Severity.FATAL, Severity.SERIOUS)):
+        seen = view(findings=(finding("crashed", severity, cell="x"),))
+        told += kinds(sift(ledger, seen, T0 + 1 + at).fresh)
+    assert told == ["crashed"]
+
+
+def test_what_is_another_crash_or_was_no_alarm_is_told(tmp_path: Path) -> None:
+    bare, oom = finding("crashed", cell="x"), finding("gpu_oom", cell="x")
+    for name, looks, told in (
+        ("restarted", (view(findings=(bare,)), view(), view(findings=(oom,))), ["crashed", "gpu_oom"]),
+        ("both", (view(findings=(bare,)), view(findings=(bare, oom))), ["crashed", "gpu_oom"]),
+        ("other", (view(findings=(bare,)), view(findings=(finding("gpu_oom", cell="y"),))), ["crashed", "gpu_oom"]),
+        ("back", (view(findings=(oom,)), view(findings=(bare,))), ["gpu_oom", "crashed"]),
+        (
+            "warned",
+            (view(findings=(finding("suspicious_end", Severity.WARN, cell="x"),)), view(findings=(bare,))),
+            ["suspicious_end", "crashed"],
+        ),
+        ("box", (view(findings=(finding("crashed"),)), view(findings=(finding("gpu_oom"),))), ["crashed", "gpu_oom"]),
+    ):  # fmt: skip
+        ledger = Ledger(tmp_path / name)
+        sift(ledger, view(), T0)
+        fresh = [kinds(sift(ledger, seen, T0 + 1 + at).fresh) for at, seen in enumerate(looks)]
+        assert [kind for each in fresh for kind in each] == told, name
+        ledger.close()
+
+
+def test_how_long_a_cell_took_is_told_to_the_second(tmp_path: Path) -> None:
+    for seconds, words in (
+        (45.0, "45 s"),
+        (90.0, "90 s"),
+        (125.0, "2 min 05 s"),
+        (7_500.0, "2.1 h"),
+    ):
+        done = replace(cell("x"), duration_seconds=seconds)
+        (news,) = (one for one in news_of(view(cells=(done, cell("y", CellState.RUNNING)))))
+        assert news.text.startswith(f"its log says finished after {words} ("), news.text

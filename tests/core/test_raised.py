@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_tui.core.alarms import Alarm, CellAlarms
+from gpu_tui.core.log_block import telling
 from gpu_tui.core.raised import Raised
 from gpu_tui.parse.log_reader import LogReader
 
@@ -32,12 +33,37 @@ GROUP = """  + Exception Group Traceback (most recent call last):
 """
 
 
-def failure(text: str) -> Alarm:
-    raised, alarms, number = Raised(), CellAlarms(), 0
-    for line in LogReader().feed(text.encode()):
-        for one in raised.read(line, number, "a.log"):
-            alarms.take(one, number, "a.log", 0.0, live=True)
-        number += not line.open
+DIRECT = "\nThe above exception was the direct cause of the following exception:\n\n"
+DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+RAY = f"{TRACE}ray.exceptions.RayTaskError(ValueError): ray::Trainer.fit() (pid=9, ip=10.0.0.4)\n{FRAME}ValueError: bad shape\n"
+SPAWNED = (
+    f"{TRACE}torch.multiprocessing.spawn.ProcessRaisedException: \n\n-- Process 1 terminated with the following error:\n"
+    f"{TRACE}ValueError: bad shape\n"
+)
+CLOSES = "W0501 10:00:00.0 1 torch/multiprocessing/spawn.py:146] Terminating process 812 via signal SIGTERM\n"
+JAVA = (
+    'Exception in thread "main" java.lang.IllegalStateException: no such tensor\n\tat ai.djl.Main.main(Main.java:12)\n'
+    "Caused by: java.io.FileNotFoundException: /data/x (No such file or directory)\n\t... 5 more\n"
+)
+JULIA = (
+    "ERROR: LoadError: TaskFailedException\nStacktrace:\n  [1] wait\n    @ ./task.jl:345 [inlined]\n\n"
+    "caused by: BoundsError: attempt to access 3-element Vector{Int64} at index [5]\nStacktrace:\n  [1] getindex\n"
+)
+
+
+def led(before: str, text: str) -> str:
+    return "".join(f"{before}{line}\n" for line in text.splitlines())
+
+
+def failure(text: str, *parts: str) -> Alarm:
+    raised, alarms, reader, begin = Raised(), CellAlarms(), LogReader(), 0
+    for part in parts or (text,):
+        lines = reader.feed(part.encode())
+        for place, line in telling(lines):
+            for one in raised.read(line, begin + place, "a.log"):
+                alarms.take(one, begin + place, "a.log", 0.0, live=True)
+        begin += len(lines)
     (alarm,) = (one for one in alarms.shown(ended=True) if one.label != "traceback")
     return alarm
 
@@ -65,6 +91,43 @@ def failure(text: str) -> Alarm:
 )  # fmt: skip
 def test_the_exception_to_mend_is_named(text: str, told: str) -> None:
     assert failure(text).text == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        # What another exception names as its direct cause, however many pass it on; what was in the way last otherwise.
+        (f"{TRACE}KeyError: 'lr'{DIRECT}{TRACE}ConfigError: no lr\n", "KeyError: 'lr' -> ConfigError: no lr"),
+        (f"{TRACE}KeyError: 'lr'{DIRECT}{TRACE}ConfigError: no lr{DIRECT}{TRACE}RuntimeError: cannot start\n", "KeyError: 'lr' -> RuntimeError: cannot start"),
+        (f"{TRACE}KeyError: 'lr'{DIRECT}{TRACE}KeyError: 'lr'\n", "KeyError: 'lr'"),
+        (f"{TRACE}KeyError: 'lr'{DURING}{TRACE}ConfigError: no lr\n", "ConfigError: no lr"),
+        (f"{TRACE}{OOM}{DURING}{TRACE}AttributeError: 'NoneType' object has no attribute 'finish'\n", OOM),
+        (f"{TRACE}pyarrow.lib.ArrowInvalid: not a number{DIRECT}{TRACE}RuntimeError: a subprocess died\n", "pyarrow.lib.ArrowInvalid: not a number -> RuntimeError: a subprocess died"),
+        # What another program's exception quotes.
+        (RAY, "ValueError: bad shape"),
+        (f"{RAY}{DIRECT}{TRACE}ray.train.TrainingFailedError: The run failed.\n", "ValueError: bad shape -> ray.train.TrainingFailedError: The run failed."),
+        (f"{CLOSES}{SPAWNED}", "ValueError: bad shape"),
+        (JAVA, "Caused by: java.io.FileNotFoundException: /data/x (No such file or directory)"),
+        (JULIA, "caused by: BoundsError: attempt to access 3-element Vector{Int64} at index [5]"),
+        # Who only waited for the child.
+        (f"{TRACE}KeyError: 'lr'\n{TRACE}subprocess.CalledProcessError: Command '['python', 't.py']' returned non-zero exit status 1.\n", "KeyError: 'lr'"),
+        (f"{TRACE}KeyError: 'lr'\n{LAUNCHER}", "KeyError: 'lr'"),
+        # What a logger wrote before it; who raised it stays.
+        (led("ERROR | 2026-05-01 10:00:00 | ", f"{TRACE}KeyError: 'lr'"), "KeyError: 'lr'"),
+        (led("2026-05-01 10:00:00,123 - train - ERROR - ", f"{TRACE}KeyError: 'lr'"), "KeyError: 'lr'"),
+        (led("[2026-05-01 10:00:00,123][__main__][ERROR] - ", f"{TRACE}KeyError: 'lr'"), "KeyError: 'lr'"),
+        (led("(Worker pid=7) ", f"{TRACE}KeyError: 'lr'"), "(Worker pid=7) KeyError: 'lr'"),
+        (f"{TRACE}KeyError: 'lr'\n" + led("10:00:00 ERROR ", f"{TRACE}KeyError: 'lr'"), "KeyError: 'lr'"),
+        # Notes, and messages of several lines.
+        (f"{TRACE}ValueError: bad sample\nwhile reading shard 17\n", "ValueError: bad sample"),
+        (f"{TRACE}RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: \"fc.weight\". \n", "RuntimeError: Error(s) in loading state_dict for Net:"),
+        (f"{STEPS}{TRACE}{FRAME * 30}mylib.NoRoom: nothing left\n", "mylib.NoRoom: nothing left"),
+    ],
+)  # fmt: skip
+def test_one_crash_is_one_finding_that_names_what_was_raised_first(text: str, told: str) -> None:
+    for parts in (text.splitlines(keepends=True), [text]):  # as it is written, and all at once
+        found = failure(text, *parts)
+        assert (found.told, found.count) == (told, 1)
 
 
 @pytest.mark.parametrize(

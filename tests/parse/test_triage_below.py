@@ -108,6 +108,10 @@ ALARMS = {
         "        fftsplus task error, device id 0.[FUNC:PrintErr][FILE:task.cc][LINE:7]",
     ),
     "preempted": (
+        "009 (812.000.000) 2025-03-14 14:34:04 Job was aborted.",
+        "Job exceeded some resource limit (walltime, file size). Job was aborted",
+        "Aborted by PBS Server",
+        "job 41 terminated by the LSF system",
         "=>> PBS: job killed: ncpus 12.3 exceeded limit 8 (sum)",
         "=>> PBS: job killed: cput 3601 exceeded limit 3600",
         'job exceeds job hard limit "h_rt" of queue "all.q@node1" (3600.00000 > limit:3600.00000) - sending SIGKILL',
@@ -134,6 +138,9 @@ ALARMS = {
         "sinfo: error: slurm_load_partitions: Unable to contact slurm controller (connect failure)",
     ),
     "exception": (
+        "│ No such option: --lrr (Possible options: --lr)                                │",
+        "│ Invalid value for '--lr': 'x' is not a valid float.                            │",
+        "│ Missing argument 'CONFIG'.                                                     │",
         "distributed.scheduler - INFO - Lost all workers",
         "scheduler: no workers left",
         "[pool] all workers are dead",

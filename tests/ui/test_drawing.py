@@ -16,7 +16,7 @@ from gpu_tui.cli.main import main
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import counted
 from gpu_tui.resources import load_profiles
-from gpu_tui.ui.plot import TICKS, render_plot, time_ticks
+from gpu_tui.ui.plot import TICKS, Curve, render_curves, render_plot, time_ticks
 from gpu_tui.ui.shots import SHOTS, VIEWS, names_of, path_of, picture, plain_svg
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.area import SCALE, area
@@ -45,6 +45,10 @@ GIB = 1024**3
         (units.age(59.9), "59s"),
         (units.age(3600), "1h"),
         (units.span(7500), "2h 05m"),
+        (units.span(62), "1m 02s"),
+        (units.span(119.9), "1m 59s"),
+        (units.span(3599), "59m 59s"),
+        (units.rough(3599), "59m"),
         (units.countdown(13 * 86400 + 4 * 3600 + 125), "13d 4h"),
         (units.countdown(15129), "4h 12m"),
         (units.countdown(6 * 3600 + 305), "6h 05m"),
@@ -172,6 +176,30 @@ def test_the_axis_speaks_human_units() -> None:
     flat = render_plot([(0.0, 0.5), (9.0, 0.5)], 80, 12, top=1.0, unit=units.percent).plain
     assert "100%" in flat
     assert "50%" in flat
+
+
+@pytest.mark.parametrize(
+    "low", [1e-12, 1e-7, 1e-4, 1e-3, 0.5, 2.3456, 9.9999, 123.4, 123_456.0, -1e-4]
+)
+@pytest.mark.parametrize("part", [2.0, 1e-2, 1e-4])
+def test_no_two_marks_of_an_upright_axis_say_the_same(low: float, part: float) -> None:
+    values = [low * (1 + part * n / 9) for n in range(10)]
+    plain = render_plot([(10.0 * n, value) for n, value in enumerate(values)], 60, 16).plain
+    curves = render_curves([Curve([*enumerate(values)], "accent")], 60, 16).plain
+    for chart in (plain, curves):
+        marks = [row.partition("┤")[0].strip() for row in chart.splitlines() if "┤" in row]
+        assert len({*marks}) == len(marks) == 5
+        assert all(len(mark) <= 12 for mark in marks)
+        drawn = [float(mark) for mark in marks]
+        assert drawn == sorted(drawn, reverse=True)
+
+
+def test_marks_that_differ_stay_as_short_as_they_are() -> None:
+    chart = render_plot([(10.0 * n, 1e-4 * (1 - n / 50)) for n in range(50)], 50, 8).plain
+    marks = [row.partition("┤")[0].strip() for row in chart.splitlines() if "┤" in row]
+    assert marks == ["1.0e-04", "5.1e-05", "2.0e-06"]
+    zero = render_plot([(10.0 * n, 1e-12 * n) for n in range(20)], 50, 8).plain
+    assert [row.partition("┤")[0].strip() for row in zero.splitlines() if "┤" in row][-1] == "0"
 
 
 def test_the_histories_that_matter_most_come_first() -> None:

@@ -34,8 +34,8 @@ def wall(at: float, now: float, zone: tzinfo | None) -> str:
 def left(span: Span) -> str:
     """Seconds to come: `~3h 10m`, `≥2h 00m`, `?`."""
     if span.best is not None:
-        return f"~{units.span(span.best)}" if span.best > 0 else units.span(0)
-    return f"≥{units.span(span.low)}" if span.low >= 1 else UNKNOWN
+        return f"~{units.rough(span.best)}" if span.best > 0 else units.span(0)
+    return f"≥{units.rough(span.low)}" if span.low >= 1 else UNKNOWN
 
 
 def ends(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) -> str:

@@ -186,7 +186,7 @@ def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) ->
     done = say("all done") if not outlook.silent else say("those that can tell done")
     rough = say(", roughly") if plan.rough else ""
     late = (
-        say("{behind} after the others", behind=units.span(plan.behind))
+        say("{behind} after the others", behind=units.rough(plan.behind))
         if plan.behind >= units.MINUTE
         else say("last")
     )

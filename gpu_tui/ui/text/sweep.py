@@ -183,7 +183,7 @@ def _left(cell: Cell) -> Text:
     if cell.eta_seconds is None:
         running = cell.state in (CellState.RUNNING, CellState.CANNOT_TELL)
         return line((UNKNOWN, "unknown")) if running else line((ABSENT, "absent"))
-    return line((units.span(cell.eta_seconds), "text"))
+    return line((units.rough(cell.eta_seconds), "text"))
 
 
 def _exit(cell: Cell) -> Text:

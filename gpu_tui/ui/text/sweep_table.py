@@ -175,7 +175,8 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
             seconds = value_of(row, column)
             if not isinstance(seconds, float | int) or not math.isfinite(seconds):
                 return _nothing(row)
-            return line((units.span(seconds), "stale" if stale else "muted"))
+            words = units.span if column == "took" else units.rough
+            return line((words(seconds), "stale" if stale else "muted"))
         case "cost":
             known = row.cost is not None
             return (

@@ -68,12 +68,12 @@ def age(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Two units: `45s`, `12m`, `2h 05m`, `3d 4h`."""
+    """Two units, seven cells: `45s`, `1m 30s`, `2h 05m`, `3d 4h`."""
     whole = max(0, int(seconds))
     if whole < MINUTE:
         return f"{whole}s"
     if whole < HOUR:
-        return f"{whole // MINUTE}m"
+        return f"{whole // MINUTE}m {whole % MINUTE:02}s"
     if whole < DAY:
         return f"{whole // HOUR}h {whole % HOUR // MINUTE:02}m"
     return f"{whole // DAY}d {whole % DAY // HOUR}h"
@@ -81,12 +81,12 @@ def span(seconds: float) -> str:
 
 def countdown(seconds: float) -> str:
     """What is left, never like a time of day: `13d 4h`, `6h 26m`, `26m 11s`; what is over: `3h ago`."""
-    if seconds <= 0:
-        return say("{age} ago", age=age(-seconds))
-    whole = int(seconds)
-    if MINUTE <= whole < HOUR:
-        return f"{whole // MINUTE}m {whole % MINUTE:02}s"
-    return span(seconds)
+    return span(seconds) if seconds > 0 else say("{age} ago", age=age(-seconds))
+
+
+def rough(seconds: float) -> str:
+    """The same of an estimate, which no seconds become: `45s`, `12m`, `2h 05m`."""
+    return age(seconds) if seconds < HOUR else span(seconds)
 
 
 def money(amount: float, currency: str | None, *, cents_to: float = 1000) -> str:
