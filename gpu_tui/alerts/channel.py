@@ -16,11 +16,43 @@ class Undelivered(Exception):
         self.after = after
 
 
+class Unusable(Undelivered):
+    """No message can arrive from here until a person changes something; `next` says what.
+
+    The message stays due: another gpu-tui of this user may have what this one lacks.
+    """
+
+    def __init__(self, text: str, *, next: str = "") -> None:
+        super().__init__(text, retry=False)
+        self.next = next
+
+
 class Channel(Protocol):
     """One way out. `name` is its name in the outbox and to people."""
 
     name: str
 
+    def ready(self) -> None:
+        """Raise Unusable where that is known without sending anything. May look at files."""
+        ...
+
     async def send(self, message: Message) -> None:
         """Deliver it within the channel's own time limit; Undelivered where that fails."""
         ...
+
+
+class Unready:
+    """A configured channel that cannot be made from these settings and this environment."""
+
+    def __init__(self, name: str, why: str, next: str) -> None:
+        self.name = name
+        self._why = why
+        self._next = next
+
+    def ready(self) -> None:
+        """Raise why."""
+        raise Unusable(self._why, next=self._next)
+
+    async def send(self, message: Message) -> None:
+        """Raise why."""
+        self.ready()

@@ -7,19 +7,26 @@ has started.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
+import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from gpu_tui.alerts.channel import Undelivered
+from gpu_tui.alerts.channel import Undelivered, Unusable
 from gpu_tui.alerts.message import Message
 from gpu_tui.core.plain import plain
 
 LIMIT = 20.0  # seconds
 ENV_WIDTH = 4_000  # characters of one variable
 SAID = 300  # bytes of its output that an error quotes
+BUSY = frozenset(
+    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+)  # not the program's fault
+NO_PROGRAM = (126, 127)  # exit codes of a shell and of env(1): not executable, not found
+NEXT = "Write its whole path, or set PATH where gpu-tui starts (cron's is short). Then: gpu-tui check --test-alert"
 
 
 class CommandChannel:
@@ -33,6 +40,15 @@ class CommandChannel:
         self._argv = tuple(argv)
         self._env = dict(env)
         self._limit = limit
+
+    def ready(self) -> None:
+        """Raise Unusable where the program is not there, or may not be run."""
+        program = self._argv[0]
+        path = self._env.get("PATH", os.defpath)
+        if shutil.which(program, path=path) is None:
+            there = os.path.exists(program) if os.sep in program else _in_path(program, path)
+            why = "it is not executable" if there else "there is no such command here"
+            raise Unusable(f"{plain(program, 80)} cannot be run: {why}", next=NEXT)
 
     async def send(self, message: Message) -> None:
         """Run it; any exit code but 0 means that the message did not arrive."""
@@ -48,7 +64,10 @@ class CommandChannel:
             )
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise Undelivered(f"{program} cannot be run: {why}", retry=False) from None
+            text = f"{program} cannot be run: {why}"
+            if getattr(error, "errno", None) in BUSY:
+                raise Undelivered(text) from None
+            raise Unusable(text, next=NEXT) from None
         body = json.dumps(message.json(), ensure_ascii=False).encode() + b"\n"
         said = bytearray()
         try:
@@ -64,7 +83,12 @@ class CommandChannel:
         if code != 0:
             words = plain(said.decode("utf-8", "replace").strip(), SAID)
             how = f"exit {code}" if code > 0 else f"signal {-code}"
-            raise Undelivered(f"{program} failed ({how})" + (f": {words}" if words else ""))
+            text = f"{program} failed ({how})" + (f": {words}" if words else "")
+            raise Unusable(text, next=NEXT) if code in NO_PROGRAM else Undelivered(text)
+
+
+def _in_path(program: str, path: str) -> bool:
+    return any(os.path.exists(os.path.join(one, program)) for one in path.split(os.pathsep) if one)
 
 
 def variables(message: Message) -> dict[str, str]:

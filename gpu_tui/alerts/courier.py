@@ -1,4 +1,8 @@
-"""One way out: takes what is due from the outbox, sends it, and tries again for a day where that fails."""
+"""One way out: takes what is due from the outbox, sends it, and tries again for a day where that fails.
+
+A channel that cannot be used from here takes nothing: what is due stays so, for this program later or for another
+one now.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from gpu_tui.alerts.channel import Channel, Undelivered
+from gpu_tui.alerts.channel import Channel, Undelivered, Unusable
 from gpu_tui.alerts.keeper import Keeper
 from gpu_tui.alerts.ledger import Batch
 from gpu_tui.alerts.message import compose
@@ -17,6 +21,7 @@ DELAYS = (5.0, 15.0, 60.0, 300.0, 900.0)  # seconds before the next attempt; the
 GIVE_UP = 86_400.0  # seconds after its oldest item a message is given up
 LOOK_EVERY = 15.0  # seconds: another gpu-tui may have left something
 GRACE = 2.0  # seconds a message that is under way is given when gpu-tui ends
+HOLD = DELAYS[-1]  # seconds before a channel that refused is tried again from here
 
 
 class Courier:
@@ -32,6 +37,9 @@ class Courier:
         self._note = note
         self._woken = asyncio.Event()
         self._failing = False
+        self._held_until = 0.0  # by the boot clock
+        self.ready = False  # it can be used from here, as far as that is known without sending
+        self.wrong: Unusable | None = None  # why not
 
     def wake(self) -> None:
         """Something may be due."""
@@ -55,8 +63,17 @@ class Courier:
                 return
             await asyncio.sleep(delay)
 
+    async def look(self) -> None:
+        """See whether the channel can be used from here."""
+        try:
+            await asyncio.to_thread(self._channel.ready)
+        except Unusable as error:
+            self.ready, self.wrong = False, error
+        else:
+            self.ready, self.wrong = True, None
+
     async def step(self) -> float | None:
-        """One message: None where none was due, else the seconds until the next attempt (0: it is done).
+        """One message: None where none was due or the channel cannot be used, else the seconds until the next attempt (0: it is done).
 
         Cancelled, it lets what is under way arrive, or leaves it for the next gpu-tui at once.
         """
@@ -70,6 +87,9 @@ class Courier:
             raise
 
     async def _step(self) -> float | None:
+        await self.look()
+        if not self.ready or self._clock.boot() < self._held_until:
+            return None
         now = self._clock.now()
         batch = await self._keeper.ask(lambda ledger: ledger.take(self.name, now))
         if batch is None:
@@ -77,19 +97,39 @@ class Courier:
         held = any(item.get("held") for item in batch.items)
         try:
             await self._channel.send(compose(batch.id, batch.items, at=now, held=held))
+        except Unusable as error:
+            await self._refused(batch, error)
+            return None
         except Undelivered as error:
             return await self._failed(batch, error)
         except asyncio.CancelledError:
             await self._keeper.ask(lambda ledger: ledger.again(batch, now))
             raise
         await self._keeper.ask(lambda ledger: ledger.done(batch))
+        await self._keeper.ask(lambda ledger: ledger.arrived(self.name, now))
         if self._failing:
             self._failing = False
             self._note(f"alerts by {self.name} arrive again")
         return 0.0
 
+    async def _refused(self, batch: Batch, error: Unusable) -> None:
+        """The channel takes nothing from here: the message stays due, and this program leaves it alone for a while."""
+        self._held_until = self._clock.boot() + HOLD
+        await self._keeper.ask(lambda ledger: ledger.release(batch))
+        await self._note_failure(error, error.next, refused=True)
+        if not self._failing:
+            self._note(f"an alert did not go out: {error}; it stays due")
+        self._failing = True
+
+    async def _note_failure(self, error: Undelivered, next: str, *, refused: bool) -> None:
+        now = self._clock.now()
+        await self._keeper.ask(
+            lambda ledger: ledger.failed(self.name, now, str(error), next, refused=refused)
+        )
+
     async def _failed(self, batch: Batch, error: Undelivered) -> float:
         now = self._clock.now()
+        await self._note_failure(error, "", refused=not error.retry)
         delay = max(DELAYS[min(batch.tries, len(DELAYS) - 1)], error.after or 0.0)
         lasting = error.retry and now + delay - batch.made < GIVE_UP
         if lasting:

@@ -1,8 +1,9 @@
-"""The news desk: from the views of the fleet to what is told, once, on the screen and beyond it.
+"""The news desk: from the views of the fleet to what is told, once by each channel.
 
-It looks at the fleet on its own beat, so that it works also while no terminal reads. Every piece of news is
-sifted through the ledger that all gpu-tui of this user share, goes onto the screen, and, where the user's
-settings want it, into the outbox of every way out, from where it is delivered however often that takes.
+It looks at the fleet on its own beat, so that it works also while no terminal reads. The screen is a channel, and so
+is every way out that the settings name, whether or not it can be used from here. Each has its own record in the
+ledger that all gpu-tui of this user share, of what it has got, and an outbox, from where it is delivered however often
+that takes, by whichever program can.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from fnmatch import fnmatchcase
 
-from gpu_tui.alerts.channel import Channel
+from gpu_tui.alerts.channel import Channel, Unusable
 from gpu_tui.alerts.courier import Courier
 from gpu_tui.alerts.keeper import Keeper
-from gpu_tui.alerts.ledger import Ledger
+from gpu_tui.alerts.ledger import SCREEN, Ledger, Post
 from gpu_tui.alerts.message import Item, first_look, item_of
+from gpu_tui.alerts.once import Sifted
 from gpu_tui.alerts.quiet import quiet_until
+from gpu_tui.alerts.standing import channels_now
+from gpu_tui.core.alert_channel import KIND, AlertChannel
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.config_file import Alerts
@@ -35,7 +39,8 @@ BULLETINS = 50  # kept for a screen that does not ask
 class Desk:
     """`look` sifts one view; `run` does it on a beat and delivers; `deliver` delivers what is due.
 
-    `secrets` are asked for with each item: an edited fleet file may name another key.
+    `secrets` are asked for with each item: an edited fleet file may name another key. `screen`: a person may see
+    this program's toasts. `heed` gets the state of all channels when it changes.
     """
 
     def __init__(
@@ -50,6 +55,8 @@ class Desk:
         zone: tzinfo | None = None,
         first_wait: float = FIRST_WAIT,
         beat: float = BEAT,
+        screen: bool = True,
+        heed: Callable[[tuple[AlertChannel, ...]], None] = lambda channels: None,
     ) -> None:
         self._alerts = alerts
         self._clock = clock
@@ -60,6 +67,8 @@ class Desk:
         self._first_wait, self._beat = first_wait, beat
         self._keeper = Keeper(ledger, note)
         self._couriers = [Courier(one, self._keeper, clock, note) for one in channels]
+        self._screen_too, self._heed = screen, heed
+        self._channels: tuple[AlertChannel, ...] | None = None
         self._connected: dict[str, float] = {}
         self._shown = Shown()
         self._screen: deque[Bulletin] = deque(maxlen=BULLETINS)
@@ -103,16 +112,40 @@ class Desk:
         if members <= ready or now - self._connected.setdefault("", now) >= SETTLE_SECONDS:
             ready |= {""}
         news, since = news_of(view), self._since
-        found = await self._keeper.ask(
-            lambda ledger: ledger.sift(view.sweep or "", news, ready, members, now=now, since=since)
-        )
-        fresh = [*found.fresh, *(one for one in found.told if one.key not in self._shown)]
-        self._shown.add((one.key for one in (*fresh, *found.first)), {one.key for one in news})
         until = quiet_until(now, self._alerts.quiet, self._zone)
-        self._tell_screen(fresh, now, until)
-        await self._tell_others(found.fresh, found.first, view.sweep, now, until)
+        posts = [self._post(courier, view.sweep, now, until) for courier in self._couriers]
+        if self._screen_too:
+            posts.append(Post(SCREEN))
+        found = await self._keeper.ask(
+            lambda ledger: ledger.sift(
+                posts, view.sweep or "", news, ready, members, now=now, since=since
+            )
+        )
+        if self._screen_too:
+            self._tell_screen(found[SCREEN], news, now, until)
+        await self.judge_channels()
         for courier in self._couriers:
             courier.wake()
+
+    async def look_at_channels(self) -> None:
+        """See which channels can be used from here; while `run` runs, each courier does that."""
+        for courier in self._couriers:
+            await courier.look()
+
+    def unusable(self) -> list[tuple[str, Unusable]]:
+        """The channels that cannot be used from here, and why."""
+        return [(one.name, one.wrong) for one in self._couriers if one.wrong is not None]
+
+    async def judge_channels(self) -> tuple[AlertChannel, ...]:
+        """The state of every channel, from what this program and all others know of it."""
+        now, names = self._clock.now(), [courier.name for courier in self._couriers]
+        states = await self._keeper.ask(lambda ledger: ledger.states(names))
+        wrong = {courier.name: courier.wrong for courier in self._couriers}
+        channels = channels_now(wrong, states, now)
+        if channels != self._channels:
+            self._channels = channels
+            self._heed(channels)
+        return channels
 
     async def deliver(self, limit: float) -> None:
         """Deliver what is due, for at most `limit` seconds; the rest waits for the next gpu-tui."""
@@ -151,7 +184,11 @@ class Desk:
         """It goes out in the quiet hours, too."""
         return self._alerts.quiet_lets == "fatal" and news.severity is Severity.FATAL
 
-    def _tell_screen(self, fresh: Sequence[News], now: float, until: float | None) -> None:
+    def _tell_screen(
+        self, found: Sifted, news: Sequence[News], now: float, until: float | None
+    ) -> None:
+        fresh = [*found.fresh, *(one for one in found.told if one.key not in self._shown)]
+        self._shown.add((one.key for one in (*fresh, *found.first)), {one.key for one in news})
         toasts = [one for one in fresh if worth_a_toast(one) or self.wanted(one)]
         loud = [one for one in toasts if self.wanted(one)]
         if until is not None:
@@ -164,32 +201,28 @@ class Desk:
         if toasts:
             self._screen.append(Bulletin(_worst_first(toasts), loud=bool(loud)))
 
-    async def _tell_others(
-        self,
-        fresh: Sequence[News],
-        first: Sequence[News],
-        sweep: str | None,
-        now: float,
-        until: float | None,
-    ) -> None:
-        wanted = [one for one in fresh if self.wanted(one)]
-        pressing = [one for one in wanted if until is None or self._lets(one)]
-        later = [one for one in wanted if one not in pressing]
-        there = [one for one in first if self.wanted(one)]
-        summary = first_look(there, sweep, now, self._secrets())
-        waits = until is not None and not any(map(self._lets, there))
-        for courier in self._couriers:
-            await self._put(courier, [self._item(one, sweep) for one in pressing], now, now)
-            if later and until is not None:
-                held = [{**self._item(one, sweep), "held": True} for one in later]
-                await self._put(courier, held, now, until)
-            if summary is not None:
-                due = until if waits and until is not None else now + self._first_wait
-                await self._put(courier, [summary], now, due)
+    def _post(self, courier: Courier, sweep: str | None, now: float, until: float | None) -> Post:
+        """What one channel gets of a look. That it cannot be used is no news for itself."""
+        name = courier.name
 
-    async def _put(self, courier: Courier, items: Sequence[Item], now: float, due: float) -> None:
-        if items:
-            await self._keeper.ask(lambda ledger: ledger.put(courier.name, items, now=now, due=due))
+        def wants(news: News) -> bool:
+            return self.wanted(news) and not (news.kind == KIND and news.part == name)
+
+        def items(found: Sifted) -> list[tuple[Item, float]]:
+            rows: list[tuple[Item, float]] = [
+                (self._item(one, sweep), now)
+                if until is None or self._lets(one)
+                else ({**self._item(one, sweep), "held": True}, until)
+                for one in found.fresh
+            ]
+            summary = first_look(found.first, sweep, now, self._secrets())
+            if summary is not None:
+                waits = until is not None and not any(map(self._lets, found.first))
+                due = until if waits and until is not None else now + self._first_wait
+                rows.append((summary, due))
+            return rows
+
+        return Post(name, wants, items, courier.ready)
 
     def _item(self, news: News, sweep: str | None) -> dict[str, object]:
         return item_of(news, sweep, self._secrets())

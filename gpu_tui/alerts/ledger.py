@@ -1,8 +1,12 @@
-"""What was told, and what still has to go out: two tables beside the history, shared by every gpu-tui.
+"""Which news each channel has got, and what still has to go out by it: tables in the history's file, shared by
+every gpu-tui of this user.
 
-Each call is one short transaction, so of two programs that see the same news exactly one tells it. Where the
-file cannot be used (a full disk, a lock that stays) the same tables go on in memory: then an alert
-may come twice, but none is lost.
+Each call is one short transaction: of two programs that see the same news exactly one puts it into a channel's
+outbox, and no program can end between the two. Where the file cannot be used (a full disk, a lock that stays) the
+same tables go on in memory: then an alert may come twice, but none is lost.
+
+0.1.0 kept one list for all channels, in `news` and `looked`. What it has there counts as told by each of them, also
+where it still runs.
 """
 
 from __future__ import annotations
@@ -33,18 +37,32 @@ create table if not exists outbox (
     batch text, tries integer not null default 0, leased real not null default 0,
     body text not null);
 create index if not exists outbox_due on outbox (channel, due);
+create table if not exists told (
+    channel text not null, sweep text not null, key text not null, place text not null, told real not null,
+    rank integer not null, gone real, happened real, primary key (channel, sweep, key));
+create table if not exists seen (
+    channel text not null, sweep text not null, place text not null, at real not null,
+    primary key (channel, sweep, place));
+create table if not exists channels (
+    name text primary key, ready real, failing real, refused integer, error text, next text);
+create table if not exists taken_over (news integer not null, looked integer not null);
 """
+SCREEN = "screen"  # the toasts, the bell and the desktop of a cockpit: they reach nobody who is not there
+OF_0_1_0 = (SCREEN, "command", "webhook")  # the channels that 0.1.0 had
 BUSY_SECONDS = 2.0
 KEPT = 20_000  # keys of one sweep; a hostile log may name no end of cells
 WAITING = 500  # items that wait for one channel; beyond it the oldest make room, and are counted
 TOGETHER = 100  # items in one message at most
 LEASE = 120.0  # seconds: longer than any attempt may take
+RETRY_MOST = 3_600.0  # seconds until the next attempt, at most
+READY_EVERY = 60.0  # seconds between two notes that a channel can be used
+SLACK = 60.0  # seconds by which a time may lie ahead, before it shows that the clock was set back
 OVERFLOW = "overflow"
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Items that go out as one message. `id` stays the same however often it is tried; `made` is the oldest item's."""
+    """Items that go out as one message, with the `id` of the first attempt, which was at `made`."""
 
     id: str
     tries: int
@@ -52,14 +70,41 @@ class Batch:
     items: tuple[Mapping[str, object], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One channel at one look. It gets the news that it `wants`; `items` makes outbox rows of them: item, due time.
+
+    `ready`: this program can use it now.
+    """
+
+    channel: str
+    wants: Callable[[News], bool] = lambda news: True
+    items: Callable[[Sifted], Sequence[tuple[Mapping[str, object], float]]] = lambda found: ()
+    ready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """What all programs know of a channel: when one could `ready`ly use it last, since when it is `failing`, whether it
+    `refused` what came, and how many items wait for it.
+    """
+
+    ready: float | None = None
+    failing: float | None = None
+    refused: bool = False
+    error: str | None = None
+    next: str = ""
+    waiting: int = 0
+
+
 class Ledger:
-    """The two tables. Not thread-safe: one call at a time."""
+    """The tables. Not thread-safe: one call at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.trouble: str | None = None
-        self._known: dict[str, dict[str, Known]] = {}
-        self._looked: dict[str, frozenset[str]] = {}
+        self._known: dict[tuple[str, str], dict[str, Known]] = {}  # by channel and sweep
+        self._looked: dict[tuple[str, str], frozenset[str]] = {}
         try:
             self._db = _open(str(path))
         except sqlite3.Error as error:
@@ -72,6 +117,7 @@ class Ledger:
 
     def sift(
         self,
+        posts: Sequence[Post],
         sweep: str,
         news: Sequence[News],
         ready: frozenset[str],
@@ -79,16 +125,26 @@ class Ledger:
         *,
         now: float,
         since: float,
-    ) -> Sifted:
-        """What is new of all this, and from now on known to every gpu-tui."""
+    ) -> dict[str, Sifted]:
+        """By channel, what is new for it of all this: from now on every gpu-tui knows, and its items are due."""
 
-        def act() -> Sifted:
-            known, looked = self._read(sweep)
-            found = sift(news, known, looked, ready, members, now=now, since=since)
+        def act() -> dict[str, Sifted]:
+            self._take_over()
+            return {post.channel: one(post) for post in posts}
+
+        def one(post: Post) -> Sifted:
+            of = post.channel, sweep
+            known, looked = self._read(*of)
+            found = sift(
+                news, known, looked, ready, members, now=now, since=since, wants=post.wants
+            )
             if found.changes or found.looked:
-                self._write(sweep, found, now)
-            self._known[sweep] = {**known, **found.changes}
-            self._looked[sweep] = looked | found.looked
+                self._write(of, found, now)
+            self._known[of] = {**known, **found.changes}
+            self._looked[of] = looked | found.looked
+            self._put(post.channel, post.items(found), now)
+            if post.ready:
+                self._note_ready(post.channel, now)
             return found
 
         return self._try(act)
@@ -97,23 +153,36 @@ class Ledger:
         self, channel: str, items: Sequence[Mapping[str, object]], *, now: float, due: float
     ) -> None:
         """Keep items for a channel until they were delivered, from `due` on."""
+        self._try(lambda: self._put(channel, [(item, due) for item in items], now))
 
-        def act() -> None:
-            rows = [
-                (channel, due, now, json.dumps(item, ensure_ascii=True, allow_nan=False))
-                for item in items
-            ]
-            self._db.executemany(
-                "insert into outbox (channel, due, made, body) values (?, ?, ?, ?)", rows
+    def states(self, channels: Sequence[str]) -> dict[str, ChannelState]:
+        """What is known of these channels."""
+        return self._try(lambda: {name: self._state(name) for name in channels})
+
+    def failed(self, channel: str, now: float, error: str, next: str, *, refused: bool) -> None:
+        """A message did not arrive; since when that is so is kept."""
+        self._try(
+            lambda: self._db.execute(
+                "insert into channels (name, failing, refused, error, next) values (?, ?, ?, ?, ?)"
+                " on conflict (name) do update set failing = coalesce(failing, excluded.failing),"
+                " refused = excluded.refused, error = excluded.error, next = excluded.next",
+                (channel, now, refused, error, next),
             )
-            self._make_room(channel, now)
+        )
 
-        self._try(act)
+    def arrived(self, channel: str, now: float) -> None:
+        """A message arrived: whatever was wrong is over."""
+        self._try(
+            lambda: self._db.execute(
+                "insert or replace into channels (name, ready) values (?, ?)", (channel, now)
+            )
+        )
 
     def take(self, channel: str, now: float) -> Batch | None:
         """The next message that is due, leased to the caller for LEASE seconds; None where none is."""
 
         def act() -> Batch | None:
+            self._mend(channel, now)
             row = self._db.execute(
                 "select batch from outbox where channel = ? and batch is not null and due <= ?"
                 " and leased <= ? order by id limit 1",
@@ -122,9 +191,9 @@ class Ledger:
             if row is None:
                 row = (uuid.uuid4().hex,)
                 self._db.execute(
-                    "update outbox set batch = ? where id in (select id from outbox where channel = ?"
-                    " and batch is null and due <= ? order by id limit ?)",
-                    (row[0], channel, now, TOGETHER),
+                    "update outbox set batch = ?, made = ? where id in (select id from outbox where"
+                    " channel = ? and batch is null and due <= ? order by id limit ?)",
+                    (row[0], now, channel, now, TOGETHER),
                 )
             self._db.execute("update outbox set leased = ? where batch = ?", (now + LEASE, row[0]))
             rows = self._db.execute(
@@ -156,50 +225,125 @@ class Ledger:
             )
         )
 
+    def release(self, batch: Batch) -> None:
+        """It did not arrive, and cannot from here: another gpu-tui may try it at once."""
+        self._try(
+            lambda: self._db.execute("update outbox set leased = 0 where batch = ?", (batch.id,))
+        )
+
     def waiting(self, channel: str) -> int:
         """How many items have not arrived yet."""
-        return int(
-            self._try(
-                lambda: self._db.execute(
-                    "select count(*) from outbox where channel = ?", (channel,)
-                ).fetchone()[0]
-            )
-        )
+        return self._try(lambda: self._count(channel))
 
     # --- inside -------------------------------------------------------------------------------
 
-    def _read(self, sweep: str) -> tuple[dict[str, Known], frozenset[str]]:
+    def _take_over(self) -> None:
+        """Rows that 0.1.0 has written since the last time count as told by each of its channels."""
+        newest = self._db.execute(
+            "select coalesce((select max(rowid) from news), 0), coalesce((select max(rowid) from looked), 0)"
+        ).fetchone()
+        if newest == (self._db.execute("select news, looked from taken_over").fetchone() or (0, 0)):
+            return
+        for channel in OF_0_1_0:
+            self._db.execute(
+                "insert or ignore into told select ?, sweep, key, place, told, rank, gone, happened"
+                " from news",
+                (channel,),
+            )
+            self._db.execute(
+                "insert or ignore into seen select ?, sweep, place, at from looked", (channel,)
+            )
+        self._db.execute("delete from taken_over")
+        self._db.execute("insert into taken_over values (?, ?)", newest)
+
+    def _read(self, channel: str, sweep: str) -> tuple[dict[str, Known], frozenset[str]]:
         rows = self._db.execute(
-            "select key, place, told, rank, gone, happened from news where sweep = ?", (sweep,)
+            "select key, place, told, rank, gone, happened from told where channel = ? and sweep = ?",
+            (channel, sweep),
         )
         known = {key: Known(*rest) for key, *rest in rows if _is_known(key, *rest)}
-        places = self._db.execute("select place from looked where sweep = ?", (sweep,))
+        places = self._db.execute(
+            "select place from seen where channel = ? and sweep = ?", (channel, sweep)
+        )
         return known, frozenset(place for (place,) in places)
 
-    def _write(self, sweep: str, found: Sifted, now: float) -> None:
+    def _write(self, of: tuple[str, str], found: Sifted, now: float) -> None:
         self._db.executemany(
-            "insert or replace into news values (?, ?, ?, ?, ?, ?, ?)",
+            "insert or replace into told values (?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (sweep, key, k.place, k.told, k.rank, k.gone, k.happened)
+                (*of, key, k.place, k.told, k.rank, k.gone, k.happened)
                 for key, k in found.changes.items()
             ],
         )
         self._db.executemany(
-            "insert or ignore into looked values (?, ?, ?)",
-            [(sweep, place, now) for place in found.looked],
+            "insert or ignore into seen values (?, ?, ?, ?)",
+            [(*of, place, now) for place in found.looked],
         )
         self._db.execute(
-            "delete from news where sweep = ? and key in (select key from news where sweep = ?"
-            " order by gone is null, told limit max(0,"
-            " (select count(*) from news where sweep = ?) - ?))",
-            (sweep, sweep, sweep, KEPT),
+            "delete from told where channel = ? and sweep = ? and key in (select key from told where"
+            " channel = ? and sweep = ? order by gone is null, told limit max(0,"
+            " (select count(*) from told where channel = ? and sweep = ?) - ?))",
+            (*of, *of, *of, KEPT),
+        )
+
+    def _put(
+        self, channel: str, rows: Sequence[tuple[Mapping[str, object], float]], now: float
+    ) -> None:
+        if not rows:
+            return
+        self._db.executemany(
+            "insert into outbox (channel, due, made, body) values (?, ?, ?, ?)",
+            [
+                (channel, due, now, json.dumps(item, ensure_ascii=True, allow_nan=False))
+                for item, due in rows
+            ],
+        )
+        self._make_room(channel, now)
+
+    def _count(self, channel: str) -> int:
+        rows = self._db.execute("select count(*) from outbox where channel = ?", (channel,))
+        return int(rows.fetchone()[0])
+
+    def _note_ready(self, channel: str, now: float) -> None:
+        self._db.execute(
+            "insert into channels (name, ready) values (?, ?) on conflict (name) do update"
+            " set ready = excluded.ready where ready is null or abs(ready - excluded.ready) >= ?",
+            (channel, now, READY_EVERY),
+        )
+
+    def _state(self, channel: str) -> ChannelState:
+        row = self._db.execute(
+            "select ready, failing, refused, error, next from channels where name = ?", (channel,)
+        ).fetchone()
+        ready, failing, refused, error, next = row or (None, None, None, None, None)
+        return ChannelState(
+            ready if is_time(ready) else None,
+            failing if is_time(failing) else None,
+            refused == 1,
+            error if isinstance(error, str) else None,
+            next if isinstance(next, str) else "",
+            self._count(channel),
+        )
+
+    def _mend(self, channel: str, now: float) -> None:
+        """The clock was set back: what was made later than now keeps its waiting time, and no lease outlives it."""
+        self._db.execute(
+            "update outbox set due = due - (made - ?), made = ? where channel = ? and made > ?"
+            " and typeof(made) = 'real'",
+            (now, now, channel, now + SLACK),
+        )
+        self._db.execute(
+            "update outbox set leased = 0 where channel = ? and leased > ?",
+            (channel, now + LEASE + SLACK),
+        )
+        self._db.execute(
+            "update outbox set due = ? where channel = ? and tries > 0 and due > ?",
+            (now, channel, now + RETRY_MOST + SLACK),
         )
 
     def _make_room(self, channel: str, now: float) -> None:
         """Drop the oldest that nobody tries now; one item says how many were dropped."""
-        count = self._db.execute(
-            "select count(*) from outbox where channel = ?", (channel,)
-        ).fetchone()[0]
+        count = self._count(channel)
         if count <= WAITING:
             return
         old = self._db.execute(
@@ -243,8 +387,8 @@ class Ledger:
         with suppress(sqlite3.Error):
             self._db.close()
         self._db = _open(":memory:")
-        for sweep, known in self._known.items():
-            self._write(sweep, Sifted(changes=known, looked=self._looked[sweep]), 0.0)
+        for of, known in self._known.items():
+            self._write(of, Sifted(changes=known, looked=self._looked[of]), 0.0)
 
 
 def _open(path: str) -> sqlite3.Connection:

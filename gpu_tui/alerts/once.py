@@ -7,11 +7,12 @@ The rules:
 - One that got worse is new again.
 - A better word for a crash that was there at the last look under a barer one (`News.barer`) is not new.
 - One that happened anew (a cell that ran again) is new again: see HAPPENED.
+- What a channel does not want (by the settings of this program) is not told by it, and stays new for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.findings import Severity
@@ -56,6 +57,7 @@ def sift(
     *,
     now: float,
     since: float,
+    wants: Callable[[News], bool] = lambda news: True,
 ) -> Sifted:
     """Judge the news of the places in `ready`; of the others nothing is known now, and nothing changes."""
     fresh: list[News] = []
@@ -74,6 +76,8 @@ def sift(
         if (same := _barer(one, known, keys)) is not None:
             changes[one.key] = old = same
         if old is None or _again(old, one, now):
+            if not wants(one):
+                continue
             (first if place not in looked else fresh).append(one)
             changes[one.key] = Known(place, now, one.severity.rank, None, one.happened)
             continue

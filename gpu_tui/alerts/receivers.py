@@ -131,6 +131,9 @@ RECEIVERS: Mapping[str, Receiver] = {
 }
 
 
+UNSURE = "answered without"  # how a refusal begins after which the message may have arrived
+
+
 def receiver_for(host: str, named: str | None) -> Receiver:
     """The receiver that the user named, else the one of that host, else plain JSON."""
     if named is not None:
@@ -157,7 +160,7 @@ def refused(receiver: Receiver, answer: bytes) -> tuple[str, bool] | None:
     row = said if isinstance(said, dict) else {}
     codes = [(key, str(row[key])) for key in receiver.refusals if row.get(key) is not None]
     if not codes:
-        return f"answered without {receiver.refusals[0]}: whether it arrived is not known", False
+        return f"{UNSURE} {receiver.refusals[0]}: whether it arrived is not known", False
     for key, code in codes:
         if code != "0":
             words = next((row[name] for name in WORDS if isinstance(row.get(name), str)), "")

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gpu_tui.alerts.channel import Channel
+from gpu_tui.alerts.channel import Channel, Unready
 from gpu_tui.alerts.command import CommandChannel
 from gpu_tui.alerts.webhook import WebhookChannel, WebhookRefused
 from gpu_tui.parse.config_file import Alerts
 
 
 def ways_out(alerts: Alerts, env: Mapping[str, str], now: Callable[[], float]) -> list[Channel]:
-    """The channels that are set up. Raises WebhookRefused where the URL or the secret cannot be had."""
+    """The channels that are set up; one whose URL or secret cannot be had is Unready."""
     channels: list[Channel] = []
     if alerts.command:
         channels.append(CommandChannel(alerts.command, env))
     if alerts.webhook is not None:
-        url, secret = url_of(alerts, env), secret_of(alerts, env)
-        channels.append(WebhookChannel(url, alerts.webhook.receiver, now=now, secret=secret))
+        try:
+            channels.append(webhook_of(alerts, env, now))
+        except WebhookRefused as error:
+            channels.append(Unready(WebhookChannel.name, str(error), error.next))
     return channels
+
+
+def webhook_of(alerts: Alerts, env: Mapping[str, str], now: Callable[[], float]) -> WebhookChannel:
+    """The webhook of the settings. Raises WebhookRefused where the URL or the secret cannot be had."""
+    assert alerts.webhook is not None
+    url, secret = url_of(alerts, env), secret_of(alerts, env)
+    return WebhookChannel(url, alerts.webhook.receiver, now=now, secret=secret)
 
 
 def url_of(alerts: Alerts, env: Mapping[str, str]) -> str:

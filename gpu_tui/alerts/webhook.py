@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from gpu_tui import __version__
-from gpu_tui.alerts.channel import Undelivered
+from gpu_tui.alerts.channel import Undelivered, Unusable
 from gpu_tui.alerts.message import Message
-from gpu_tui.alerts.receivers import receiver_for, refused
+from gpu_tui.alerts.receivers import UNSURE, receiver_for, refused
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 from gpu_tui.web import ProxyUnusable, asked_wait, client_for, reason
@@ -30,6 +30,9 @@ UNSIGNED = (
     "; if this robot wants signatures, name the variable of its secret: alerts.webhook.secret_env"
 )
 PASSING = frozenset({408, 425, 429})  # and every 5xx: a later attempt may succeed
+# These refuse whatever is sent: the address is wrong, revoked or closed. Redirects are of them, too.
+SHUT = frozenset({401, 403, 404, 405, 407, 410})
+NEXT = "See whether the webhook is still there, and its URL right. Then: gpu-tui check --test-alert"
 
 
 class WebhookRefused(Exception):
@@ -66,6 +69,9 @@ class WebhookChannel:
                 next="Remove secret_env, or name the receiver: feishu or dingtalk.",
             )
 
+    def ready(self) -> None:
+        """Only an attempt shows whether it arrives."""
+
     async def send(self, message: Message) -> None:
         """Post it once."""
         where = f"the webhook at {plain(self._host, 80)}"
@@ -95,13 +101,19 @@ class WebhookChannel:
             raise Undelivered(f"{where} answered {status}", after=after)
         if not 200 <= status < 300:
             moved = " (redirects are not followed)" if 300 <= status < 400 else ""
-            raise Undelivered(f"{where} refused it with {status}{moved}", retry=False)
+            text = f"{where} refused it with {status}{moved}"
+            if moved or status in SHUT:
+                raise Unusable(text, next=NEXT)
+            raise Undelivered(text, retry=False)
         for piece in (self._secret, *secret_pieces(self._url)):  # it may repeat what it was sent
             answer = answer.replace(piece.encode(), b"***") if piece else answer
         if (refusal := refused(self._receiver, answer)) is not None:
             why, passing = refusal
             unsigned = sign is not None and self._secret is None and "sign" in why
-            raise Undelivered(f"{where} {why}{UNSIGNED if unsigned else ''}", retry=passing)
+            text = f"{where} {why}{UNSIGNED if unsigned else ''}"
+            if not passing and not why.startswith(UNSURE):
+                raise Unusable(text, next=NEXT)
+            raise Undelivered(text, retry=passing)
 
     async def _post(
         self, client: httpx.AsyncClient, url: str, body: bytes, headers: dict[str, str]

@@ -113,16 +113,20 @@ def _test(alerts: Alerts, *, as_json: bool) -> int:
 
 
 def _alerts() -> Alerts:
-    """The user's settings for alerts, if they can be followed; asked before the fleet is looked at."""
+    """The user's settings for alerts, if they can be followed at all; asked before the fleet is looked at."""
+    from gpu_tui.alerts.channel import Unready
     from gpu_tui.alerts.ways import ways_out
     from gpu_tui.wiring.clock import SystemClock
 
     alerts = load_config(os.environ).alerts
-    if not ways_out(alerts, os.environ, SystemClock().now):
+    ways = ways_out(alerts, os.environ, SystemClock().now)
+    if not ways:
         raise ConfigError(
             "an alert needs a way out, and your settings name none",
             next="add alerts: {command: [...]} or alerts: {webhook: {url_env: NAME}} to config.yaml",
         )
+    if all(isinstance(one, Unready) for one in ways):  # else what can be sent is sent
+        ways[0].ready()
     return alerts
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.account import Account
+from gpu_tui.core.alert_channel import AlertChannel
 from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.fleet import LinkState, ProviderState
 from gpu_tui.core.log_block import LogBlock
@@ -122,6 +123,14 @@ class TeardownEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelsSeen:
+    """The alert channels of this user's settings, as they are now. Of this machine: no recording holds it."""
+
+    at: float
+    channels: tuple[AlertChannel, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """Something about gpu-tui itself that a person should read once (a reloaded fleet file, a bug)."""
 
@@ -140,5 +149,6 @@ Event = (
     | ProviderRead
     | AccountRead
     | TeardownEnd
+    | ChannelsSeen
     | Noted
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.account import Account, Listed
+from gpu_tui.core.alert_channel import AlertChannel
 from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.sweep import Queue, Roster
@@ -36,3 +37,4 @@ class FleetNow:
     platforms: Mapping[str, str] = field(default_factory=dict)  # platform id -> its name
     thresholds: tuple[Threshold, ...] = THRESHOLDS  # at which the end of the money is told
     ends: tuple[OpenEnd, ...] = ()  # of teardowns, whose instances the fleet file does not name
+    channels: tuple[AlertChannel, ...] = ()  # that alerts leave by, where that was looked at

@@ -1,5 +1,5 @@
-"""Findings that only the whole fleet shows: what the queues of a sweep say of each other, and what the
-accounts say of the fleet file. Pure; the rules stand in `roster_rules` and `account_rules`.
+"""Findings that only the whole fleet shows: what the queues of a sweep say of each other, what the accounts say
+of the fleet file, and whether alerts can leave. Pure; see `roster_rules`, `account_rules`, `alert_channel`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpu_tui.core.account_rules import account_conditions
+from gpu_tui.core.alert_channel import channel_conditions
 from gpu_tui.core.ending import ending_words
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance
@@ -25,6 +26,7 @@ def fleet_conditions(seen: FleetNow) -> Iterator[tuple[str, Condition]]:
     yield from roster_conditions(seen)
     yield from account_conditions(seen)
     yield from _same_box(seen)
+    yield from channel_conditions(seen.channels)
     for end in seen.ends:
         evidence = ending_words(end)
         yield end.instance, Condition("teardown", Severity.FATAL, evidence, "journal")

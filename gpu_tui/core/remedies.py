@@ -53,6 +53,7 @@ REMEDIES: dict[str, str] = {
     "runner_gone": "Nothing starts the cells that wait. When the one that trains has ended, start the queue at the next index.",
     "script_changed": "A shell reads its script while it runs it: never edit one in place under a live run. Write a copy and rename it.",
     "platform": "Name it as this box's platform in the fleet file (or: gpu-tui watch HOST --platform NAME): its own clocks, disks and way to stop count only then.",
+    "alert_channel": "Put right what is named above where gpu-tui starts; cron has an environment of its own. Then: gpu-tui check --test-alert",
     "low_balance": "The balance runs out soon; the platform then stops or deletes boxes. Top up or pull now.",
 }
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.account_rules import unlisted
+from gpu_tui.core.alert_channel import AlertChannel
 from gpu_tui.core.clocks import DangerClock, by_urgency
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.findings import Finding
@@ -51,6 +52,7 @@ def fleet_view(
     unmet: frozenset[str] = frozenset(),
     thresholds: tuple[Threshold, ...] = THRESHOLDS,
     ends: Iterable[OpenEnd] = (),
+    channels: tuple[AlertChannel, ...] = (),
 ) -> FleetView:
     """The whole fleet at `now`."""
     views, outliving = _outlived(views, accounts)
@@ -59,7 +61,7 @@ def fleet_view(
     members = tuple(_member(view, now) for view in views)
     named = {view.name for view in views}
     orphans = tuple(end for end in ends if end.instance not in named)
-    seen = FleetNow(now, members, accounts, strangers, platforms, thresholds, orphans)
+    seen = FleetNow(now, members, accounts, strangers, platforms, thresholds, orphans, channels)
     more = books.take(seen)
     views = tuple(
         replace(view, findings=_worst_first((*view.findings, *more[view.name])))

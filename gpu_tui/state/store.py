@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_tui.core.account import Account
+from gpu_tui.core.alert_channel import AlertChannel
 from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.events import (
     AccountRead,
+    ChannelsSeen,
     Event,
     LinkChanged,
     LogArrived,
@@ -75,6 +77,7 @@ class Store:
         self._books = FleetBooks()
         self._ends: dict[str, OpenEnd] = {}
         self._own_ends: dict[str, OwnEnd] = {}
+        self._channels: tuple[AlertChannel, ...] = ()
         self.fleet = fleet
         self._states = {instance.name: self._new(instance.name) for instance in fleet.instances}
 
@@ -122,6 +125,10 @@ class Store:
             self._notes = [*self._notes[-NOTES_KEPT + 1 :], event.text]
             self._dirty.add("")
             return
+        if isinstance(event, ChannelsSeen):
+            self._channels = event.channels
+            self._dirty.add("")
+            return
         if isinstance(event, AccountRead):
             self._take_account(event)
             self._dirty.add("")
@@ -157,6 +164,7 @@ class Store:
             self._acquaintance.unmet(views),
             self._thresholds,
             self._ends.values(),
+            self._channels,
         )
 
     def meet(self, platform: str) -> None:

@@ -6,17 +6,17 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from gpu_tui import settings
-from gpu_tui.alerts.channel import Channel, Undelivered
+from gpu_tui.alerts.channel import Undelivered, Unusable
 from gpu_tui.alerts.desk import Desk
 from gpu_tui.alerts.ledger import Ledger
 from gpu_tui.alerts.message import compose, trial
+from gpu_tui.alerts.standing import channels_now
 from gpu_tui.alerts.ways import ways_out
-from gpu_tui.alerts.webhook import WebhookRefused
-from gpu_tui.core.events import Noted
+from gpu_tui.core.alert_channel import AlertChannel
+from gpu_tui.core.events import ChannelsSeen, Noted
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse.config_file import Alerts
 from gpu_tui.state.views import FleetView
@@ -58,14 +58,13 @@ async def open_desk(
             return last
         return room.store.view(room.clock.now())
 
-    try:
-        channels: list[Channel] = ways_out(alerts, os.environ, room.clock.now)
-    except WebhookRefused as error:
-        channels = ways_out(_without_webhook(alerts), os.environ, room.clock.now)
-        note(f"alerts: {error}. {error.next}")
+    def heed(channels: tuple[AlertChannel, ...]) -> None:
+        # Not through the tap: a recording of the fleet holds nothing of this machine.
+        room.store.apply(ChannelsSeen(room.clock.now(), channels))
+
     desk = Desk(
-        alerts, ledger, room.clock, channels,
-        note=note, secrets=lambda: secrets_of(room.store.fleet, alerts),
+        alerts, ledger, room.clock, ways_out(alerts, os.environ, room.clock.now),
+        note=note, secrets=lambda: secrets_of(room.store.fleet, alerts), heed=heed,
     )  # fmt: skip
     running = room.tasks.create_task(desk.run(look), name="news desk")
     try:
@@ -79,43 +78,62 @@ async def open_desk(
 async def tell(
     fleet: Fleet, view: FleetView, alerts: Alerts, *, limit: float, state: Path | None = None
 ) -> list[str]:
-    """Tell what is new in one view, and what earlier ticks could not; the answer is what went wrong.
-
-    Raises WebhookRefused where the webhook's URL cannot be had.
-    """
+    """Tell what is new in one view, and what earlier ticks could not; the answer is what went wrong."""
     clock = SystemClock()
-    channels = ways_out(alerts, os.environ, clock.now)
     ledger = await asyncio.to_thread(_ledger, state)
     wrong: list[str] = []
     desk = Desk(
-        alerts, ledger, clock, channels, note=wrong.append,
-        secrets=lambda: secrets_of(fleet, alerts), first_wait=0.0,
+        alerts, ledger, clock, ways_out(alerts, os.environ, clock.now), note=wrong.append,
+        secrets=lambda: secrets_of(fleet, alerts), first_wait=0.0, screen=False,
     )  # fmt: skip
     try:
+        await desk.look_at_channels()
         await desk.look(view)
         await desk.deliver(limit)
+        wrong += [f"alerts by {name}: {why}. {why.next}" for name, why in desk.unusable()]
     finally:
         ledger.close()
     return wrong
 
 
-async def try_ways(alerts: Alerts) -> dict[str, str | None]:
-    """One test message by every way out: what went wrong, None where it arrived."""
+async def try_ways(alerts: Alerts, state: Path | None = None) -> dict[str, str | None]:
+    """One test message by every way out: what went wrong, None where it arrived, which every gpu-tui then knows."""
     clock = SystemClock()
     now = clock.now()
     came: dict[str, str | None] = {}
-    for channel in ways_out(alerts, os.environ, clock.now):
-        try:
-            await channel.send(compose(f"test-{now:.0f}", [trial(now)], at=now, held=False))
-            came[channel.name] = None
-        except Undelivered as error:
-            came[channel.name] = str(error)
+    ledger = await asyncio.to_thread(_ledger, state)
+    try:
+        for channel in ways_out(alerts, os.environ, clock.now):
+            try:
+                channel.ready()
+                await channel.send(compose(f"test-{now:.0f}", [trial(now)], at=now, held=False))
+            except Undelivered as error:
+                came[channel.name] = str(error)
+            else:
+                came[channel.name] = None
+                await asyncio.to_thread(ledger.arrived, channel.name, now)
+    finally:
+        ledger.close()
     return came
+
+
+def channels_seen(alerts: Alerts, now: float, state: Path | None = None) -> ChannelsSeen:
+    """The state of the channels for a program that sends nothing itself. May look at files."""
+    wrong: dict[str, Unusable | None] = {}
+    for channel in ways_out(alerts, os.environ, lambda: now):
+        try:
+            channel.ready()
+            wrong[channel.name] = None
+        except Unusable as error:
+            wrong[channel.name] = error
+    if not wrong:
+        return ChannelsSeen(now, ())
+    ledger = _ledger(state)
+    try:
+        return ChannelsSeen(now, channels_now(wrong, ledger.states(list(wrong)), now))
+    finally:
+        ledger.close()
 
 
 def _ledger(state: Path | None) -> Ledger:
     return Ledger((state or settings.state_dir(os.environ)) / FILE_NAME)
-
-
-def _without_webhook(alerts: Alerts) -> Alerts:
-    return replace(alerts, webhook=None)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from gpu_tui import settings
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.state.settled import settled
 from gpu_tui.state.views import FleetView
 from gpu_tui.transport.tty import TtyPrompter
+from gpu_tui.wiring.alerts import channels_seen
 from gpu_tui.wiring.fleet import Room, open_fleet
 
 CHECK_LIMIT = 30.0
@@ -42,6 +46,9 @@ async def collect_once(
     """Look at every instance once and return what was seen; never longer than `limit` seconds."""
     prompter = TtyPrompter.here()
     async with open_fleet(fleet, read_only=True, state=state, prompter=prompter) as (room, tap):
+        alerts = settings.load_config(os.environ).alerts
+        seen = await asyncio.to_thread(channels_seen, alerts, room.clock.now(), state)
+        room.store.apply(seen)
         deadline = Deadline(room.clock, limit, prompter)
         while (left := deadline.left()) > 0:
             view = room.store.view(room.clock.now())

@@ -202,12 +202,12 @@ async def test_trouble_is_said_when_it_begins_and_when_it_is_over(office, hook: 
 
 
 async def test_a_refusal_is_final_and_a_day_is_enough(office, hook: Receiver) -> None:  # type: ignore[no-untyped-def]
-    hook.answers += [answer(404), answer(500), answer(500)]
+    hook.answers += [answer(413), answer(500), answer(500)]
     made = office()
     await made.look(view())
     await made.look(view(findings=(finding("nan"),)))
     await made.deliver()
-    assert "404; 1 not delivered" in made.notes[0]
+    assert "413; 1 not delivered" in made.notes[0]
     await made.look(view(findings=(finding("xid"),)))
     await made.desk._couriers[0].step()
     made.clock.advance(86_400.0)

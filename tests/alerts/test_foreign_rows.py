@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from newsroom import T0, finding, view
 
-from gpu_tui.alerts.ledger import WAITING, Ledger
+from gpu_tui.alerts.ledger import WAITING, Ledger, Post
 from gpu_tui.alerts.message import compose
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.news import news_of
@@ -72,11 +72,11 @@ def test_room_is_made_among_rows_of_another_kind(tmp_path: Path) -> None:
 def test_what_was_told_in_another_way_is_told_again(tmp_path: Path, column: str) -> None:
     ledger, seen = Ledger(tmp_path / "l"), view(findings=(finding("nan"),))
     members, ready = frozenset({"a"}), frozenset({"a", ""})
-    ledger.sift("s", (), ready, members, now=T0, since=T0)
-    ledger.sift("s", news_of(seen), ready, members, now=T0 + 1, since=T0)
-    write(tmp_path / "l", f"update news set {column} = 'long ago'")
-    found = ledger.sift("s", news_of(seen), ready, members, now=T0 + 2, since=T0)
-    assert [one.kind for one in found.fresh] == ["nan"]
+    ledger.sift([Post("c")], "s", (), ready, members, now=T0, since=T0)
+    ledger.sift([Post("c")], "s", news_of(seen), ready, members, now=T0 + 1, since=T0)
+    write(tmp_path / "l", f"update told set {column} = 'long ago'")
+    found = ledger.sift([Post("c")], "s", news_of(seen), ready, members, now=T0 + 2, since=T0)
+    assert [one.kind for one in found["c"].fresh] == ["nan"]
 
 
 def open_ledger(path: Path) -> None:

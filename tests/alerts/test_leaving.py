@@ -26,6 +26,9 @@ class Slow:
     def __init__(self) -> None:
         self.began, self.go = asyncio.Event(), asyncio.Event()
 
+    def ready(self) -> None:
+        pass
+
     async def send(self, message: Message) -> None:
         self.began.set()
         await self.go.wait()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from newsroom import T0, cell, finding, view
 
-from gpu_tui.alerts.ledger import WAITING, Ledger
+from gpu_tui.alerts.ledger import WAITING, Ledger, Post
 from gpu_tui.alerts.once import GONE, HAPPENED, Sifted
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.jobs import JobTable
@@ -34,7 +34,8 @@ def sift(
     ledger: Ledger, seen: FleetView, now: float, ready: frozenset[str] = READY, since: float = T0
 ) -> Sifted:
     members = frozenset(one.name for one in seen.instances)
-    return ledger.sift("s", news_of(seen), ready, members, now=now, since=since)
+    posts = [Post("c")]
+    return ledger.sift(posts, "s", news_of(seen), ready, members, now=now, since=since)["c"]
 
 
 def kinds(news: tuple[News, ...]) -> list[str]:
@@ -156,11 +157,11 @@ def test_what_is_about_no_instance_of_the_file_is_told_by_name(tmp_path: Path) -
 def test_another_sweep_with_the_same_cells_is_another_story(tmp_path: Path) -> None:
     ledger, seen = Ledger(tmp_path / "l"), view(cells=(cell("x"),))
     members = frozenset({"a"})
-    ledger.sift("one", (), READY, members, now=T0, since=T0)
-    ledger.sift("two", (), READY, members, now=T0, since=T0)
+    ledger.sift([Post("c")], "one", (), READY, members, now=T0, since=T0)
+    ledger.sift([Post("c")], "two", (), READY, members, now=T0, since=T0)
     for sweep in ("one", "two"):
-        told = ledger.sift(sweep, news_of(seen), READY, members, now=T0 + 1, since=T0)
-        assert CELL_FINISHED in kinds(told.fresh)
+        told = ledger.sift([Post("c")], sweep, news_of(seen), READY, members, now=T0 + 1, since=T0)
+        assert CELL_FINISHED in kinds(told["c"].fresh)
 
 
 def test_of_many_programs_exactly_one_tells_and_the_others_know(tmp_path: Path) -> None:

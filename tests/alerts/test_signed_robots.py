@@ -13,7 +13,7 @@ from receiver import Receiver, answer, receiver
 
 from gpu_tui.alerts.channel import Undelivered
 from gpu_tui.alerts.message import Message, compose, trial
-from gpu_tui.alerts.ways import ways_out
+from gpu_tui.alerts.ways import ways_out, webhook_of
 from gpu_tui.alerts.webhook import WebhookChannel, WebhookRefused
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.redact import HIDDEN, redact
@@ -95,7 +95,7 @@ def test_the_secret_comes_from_the_environment_and_from_nowhere_else() -> None:
     ).alerts
     env = {"HOOK": "https://open.feishu.cn/open-apis/bot/v2/hook/x"}
     with pytest.raises(WebhookRefused, match=r"\$HOOK_SECRET, which alerts.webhook.secret_env"):
-        ways_out(alerts, env, lambda: AT)
+        webhook_of(alerts, env, lambda: AT)
     assert len(ways_out(alerts, {**env, "HOOK_SECRET": f"{SECRET}\n"}, lambda: AT)) == 1
 
 

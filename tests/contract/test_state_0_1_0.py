@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from gpu_tui.alerts.ledger import Ledger
+from gpu_tui.alerts.ledger import Ledger, Post
 from gpu_tui.cli.main import main
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogSource
 from gpu_tui.parse.config_file import parse_config
 from gpu_tui.resources import load_profiles
@@ -24,6 +25,7 @@ from gpu_tui.settings import load_fleet
 from gpu_tui.state.bookmarks import kept_bookmarks
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.history import SqliteHistory
+from gpu_tui.state.news import News
 from gpu_tui.ui.recall import Recall
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "state-0.1.0"
@@ -109,15 +111,23 @@ def test_its_history_has_every_mark_and_bookmark(state: Path) -> None:
     assert [mark.text for mark in marks] == ["loading configs/patch_64.yaml"]
 
 
-def test_its_alerts_are_not_told_again(state: Path) -> None:
+def test_its_alerts_are_not_told_again_by_any_channel_that_it_had(state: Path) -> None:
+    news = [
+        News(f"finding:{id}", "nan", Severity.FATAL, place, "x", 0.0)
+        for id, place in (("021f32a617b9", "rigel"), ("68d492349d3f", "altair"), ("new", "rigel"))
+    ]
+    places = frozenset({"rigel", "altair"})
+    posts = [Post(name) for name in ("screen", "command", "webhook", "pager")]
     ledger = Ledger(state / "history.sqlite")
     try:
         assert ledger.trouble is None
-        known, looked = ledger._read("demo-ablation")
+        found = ledger.sift(posts, "demo-ablation", news, places, places, now=2e9, since=2e9)
     finally:
         ledger.close()
-    assert len(known) >= 30
-    assert {"rigel", "polaris"} <= looked
+    for name in ("screen", "command", "webhook"):
+        assert [one.key for one in found[name].fresh] == ["finding:new"], name
+        assert not found[name].first
+    assert len(found["pager"].first) == 3  # it had no such channel
 
 
 def test_its_choices_and_filters_are_kept(state: Path) -> None:
