@@ -18,8 +18,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from gpu_tui.core.findings import Severity
+from gpu_tui.core.findings import FIRST_LOOK, LOG_DATE, SEEN, Severity
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.nonfinite import LABELS, Lost, NonFinite
 from gpu_tui.core.raised import LAUNCHER
@@ -93,7 +94,10 @@ _RAISED = re.compile(r"(?:\[\w{1,20}\]:? ?)?[\w.]{0,120}(?:Error|Exception)(?:: 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """All lines of one kind in one attempt. `number` is the first one's, from 0, in `path`."""
+    """All lines of one kind in one attempt. `number` is the first one's, from 0, in `path`.
+
+    `first_in` and `last_in` are the logs that the two times come from, the bases say how they are known.
+    """
 
     label: str
     severity: Severity
@@ -111,6 +115,10 @@ class Alarm:
     lost: Lost | None = None  # the metric that is not finite at its newest report
     again: str | None = None  # past: where it was finite again
     then: str = ""  # what was raised because of it, in the end
+    first_basis: str = SEEN
+    last_basis: str = SEEN
+    first_in: str = ""
+    last_in: str = ""
 
     @property
     def told(self) -> str:
@@ -212,7 +220,11 @@ class CellAlarms:
         severity, text = line.mark.severity, _evidence(line)
         if raised and label in NUMBERS and _RAISED.match(line.text):
             severity = Severity.FATAL
-        new = Alarm(label, severity, text, path, number, at, at, last_number=number)
+        basis = SEEN if live else FIRST_LOOK
+        new = Alarm(
+            label, severity, text, path, number, at, at,
+            last_number=number, first_basis=basis, last_basis=basis, first_in=path, last_in=path,
+        )  # fmt: skip
         if old is not None:
             better = label == "killed" and _shot(text) and not _shot(old.text)
             first = new if old.past or better or (again and old.path == path) else old
@@ -225,7 +237,9 @@ class CellAlarms:
                 first,
                 severity=worst,
                 first_seen=old.first_seen,
-                last_seen=at,
+                first_basis=old.first_basis,
+                first_in=old.first_in,
+                **_later(old, new),
                 last_number=number if path == first.path else first.last_number,
             )
         # A line that stands in both the queue's log and the cell's own is one line.
@@ -306,6 +320,16 @@ class CellAlarms:
                     alarm, past=True, anew=alarm.anew or anew, sure=alarm.sure or sure
                 )
 
+    def date(self, path: str, written: float) -> None:
+        """What a log already held when it was first read was there when it was `written` last, by our clock."""
+        for label, one in self._alarms.items():
+            if one.first_basis == FIRST_LOOK and one.first_in == path:
+                at = min(one.first_seen, written)
+                one = replace(one, first_seen=at, first_basis=LOG_DATE)
+            if one.last_basis == FIRST_LOOK and one.last_in == path:
+                one = replace(one, last_seen=min(one.last_seen, written), last_basis=LOG_DATE)
+            self._alarms[label] = one
+
     @property
     def any(self) -> bool:
         """Something alarmed."""
@@ -358,6 +382,14 @@ class CellAlarms:
                 yield replace(alarm, severity=Severity.WARN)
             elif not alarm.past and (not _kills(alarm) or alarm.label in LASTING):
                 yield replace(alarm, lost=self._lost.worst(alarm.label))
+
+
+def _later(old: Alarm, new: Alarm) -> dict[str, Any]:
+    """When the last line came: one that was read in a backlog is not known to be later than one that was seen."""
+    last = old if old.last_basis == SEEN and new.last_basis != SEEN else new
+    return {
+        "last_seen": last.last_seen, "last_basis": last.last_basis, "last_in": last.last_in,
+    }  # fmt: skip
 
 
 def _order(alarm: Alarm) -> int:

@@ -26,6 +26,14 @@ class Severity(StrEnum):
 # How a run ended, not why: of one cell the cause is told first.
 OUTCOMES = frozenset({"crashed", "suspicious_end", "traceback", "stalled"})
 _DIGITS = re.compile(r"([0-9]{1,9})")
+# How a time of a finding is known. Of the last two it may have been earlier.
+SEEN = "seen"  # gpu-tui saw it happen, now or at an earlier start
+QUEUE_LOG = "queue-log"  # by the stamp of the queue's log
+LOG_DATE = "log-date"  # no later than the log was written last
+FIRST_LOOK = "first-look"  # no later than the first look at it
+BASES = (SEEN, QUEUE_LOG, LOG_DATE, FIRST_LOOK)
+BOUNDS = frozenset({LOG_DATE, FIRST_LOOK})
+
 RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -33,7 +41,8 @@ RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 class Finding:
     """One thing to see. Two findings with one `key` are the same finding seen again.
 
-    `standing`: it is so now, and `first_seen` is when that was found; `before`: it may have begun before that.
+    `standing`: it is so now, and `first_seen` is when that was found. `first_basis` and `last_basis` say how the two
+    times are known.
     """
 
     kind: str
@@ -48,7 +57,9 @@ class Finding:
     count: int = 1
     part: str | None = None  # tells two findings of one kind apart: a mount, a clock, a card
     standing: bool = False
-    before: bool = False
+    first_basis: str = SEEN
+    last_basis: str = SEEN
+    said: str | None = None  # of a log: its own words, by which the same line is known again
 
     @property
     def key(self) -> tuple[str, str, str | None, str | None]:
@@ -61,6 +72,11 @@ class Finding:
         return self.first_seen if self.standing else self.last_seen
 
     @property
+    def basis(self) -> str:
+        """How `at` is known."""
+        return self.first_basis if self.standing else self.last_basis
+
+    @property
     def id(self) -> str:
         """A short stable name for the key, for acknowledging."""
         text = "\x1f".join(word or "" for word in self.key)
@@ -69,10 +85,12 @@ class Finding:
     def seen_again(self, other: Finding, *, more: int) -> Finding:
         """One finding seen again; the first evidence stays, the worst severity wins."""
         worst = min(self.severity, other.severity, key=lambda severity: severity.rank)
+        last = max(self, other, key=lambda one: one.last_seen)
         return replace(
             self,
             severity=worst,
-            last_seen=max(self.last_seen, other.last_seen),
+            last_seen=last.last_seen,
+            last_basis=last.last_basis,
             count=self.count + more,
         )
 

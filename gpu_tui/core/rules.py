@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from gpu_tui.core.clocks import DangerClock, clock_words
 from gpu_tui.core.cut_short import cut_early, cut_short
 from gpu_tui.core.facts import BUSY_SHARE, span
-from gpu_tui.core.findings import Severity
+from gpu_tui.core.findings import LOG_DATE, QUEUE_LOG, Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.stillness import hangs
-from gpu_tui.core.sweep import CellState, Queue, Roster
+from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
 from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.core.verdict import Verdict
 
@@ -74,6 +74,8 @@ class Condition:
     cell: str | None = None
     part: str | None = None  # tells two conditions of one kind apart (a mount, a clock)
     remedy: str | None = None  # what to do, where it is not the same for all of its kind
+    since: float | None = None  # when it happened, where something but our own look says so
+    since_basis: str = QUEUE_LOG
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,22 +288,40 @@ def _gpus(seen: Now) -> Iterator[Condition]:
             )
 
 
+def ended_at(cell: Cell) -> tuple[float | None, str]:
+    """When a cell ended, by our clock, and how that is known: a run without a queue's log has only its own log's date."""
+    return cell.finished_at, QUEUE_LOG if cell.job is None else LOG_DATE
+
+
 def _cells(seen: Now) -> Iterator[Condition]:
     queue = seen.queue
     log = f"log:{queue.log}" if queue.log else "queue"
     alone = _alone(seen)
     for cell in queue.cells:
         source = log if cell.job is None else f"job:{cell.job}"
+        since, basis = ended_at(cell)
         if cell.state is CellState.SYNC_FAILED:
-            yield Condition("sync_failed", Severity.SERIOUS, cell.why or "", source, cell.name)
+            yield Condition(
+                "sync_failed", Severity.SERIOUS, cell.why or "", source, cell.name,
+                since=since, since_basis=basis,
+            )  # fmt: skip
         elif cell.state is CellState.SUSPICIOUS and cell.artifact == "missing":
-            yield Condition("artifact_missing", Severity.SERIOUS, cell.why or "", source, cell.name)
+            yield Condition(
+                "artifact_missing", Severity.SERIOUS, cell.why or "", source, cell.name,
+                since=since, since_basis=basis,
+            )  # fmt: skip
         elif cell.state is CellState.SUSPICIOUS:
             kind = cell.finding or "suspicious_end"
-            yield Condition(kind, Severity.SERIOUS, cell.why or "", source, cell.name)
+            yield Condition(
+                kind, Severity.SERIOUS, cell.why or "", source, cell.name,
+                since=since, since_basis=basis,
+            )  # fmt: skip
         elif cell.state is CellState.FAILED:
             kind = cell.finding or "crashed"
-            yield Condition(kind, Severity.SERIOUS, cell.why or "failed", source, cell.name)
+            yield Condition(
+                kind, Severity.SERIOUS, cell.why or "failed", source, cell.name,
+                since=since, since_basis=basis,
+            )  # fmt: skip
         elif (severity := hangs(cell)) is not None and not alone:
             yield Condition("stalled", severity, cell.why or "", source, cell.name)
         elif cell.finding == UNTOLD and cell.state is CellState.RUNNING:
@@ -323,10 +343,13 @@ def _alone(seen: Now) -> bool:
 
 def _run(seen: Now) -> Iterator[Condition]:
     reason = seen.because[0] if seen.because else seen.verdict.value
-    if seen.verdict is Verdict.CRASHED:
-        yield Condition("crashed", Severity.FATAL, reason, "verdict", seen.blamed)
-    elif seen.verdict is Verdict.PREEMPTED:
-        yield Condition("preempted", Severity.FATAL, reason, "verdict", seen.blamed)
+    if seen.verdict in (Verdict.CRASHED, Verdict.PREEMPTED):
+        blamed = next((one for one in seen.queue.cells if one.name == seen.blamed), None)
+        since, basis = (None, LOG_DATE) if blamed is None else ended_at(blamed)
+        yield Condition(
+            str(seen.verdict), Severity.FATAL, reason, "verdict", seen.blamed,
+            since=since, since_basis=basis,
+        )  # fmt: skip
     elif seen.verdict is Verdict.STALLED and seen.halted:
         pass  # that was told when it was stopped: told anew under another name it would wake twice
     elif seen.verdict in (Verdict.STALLED, Verdict.FINISHED_BUT_HUNG):

@@ -5,19 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from gpu_tui.core.alarms import ECHO_WITHIN, LASTING, NUMBERS, Alarm, CellAlarms
-from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.findings import BOUNDS, FIRST_LOOK, QUEUE_LOG, SEEN, Finding, Severity
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.raised import Raised
 from gpu_tui.core.remedies import remedy
 from gpu_tui.core.rules import Condition
+from gpu_tui.state.seen_before import SeenBefore
 
-FIRST_LOOK = 60.0  # seconds in which every probe has answered
+FIRST_SECONDS = 60.0  # in which every probe has answered
+AT_ONCE = 5.0  # seconds between a line's arrival here and the date of its log
+SLACK = 60.0  # seconds between what two clocks, or two logs, say of one moment
 WENT_ON, BEGAN_ANEW = " (the run went on)", " (a run began anew after it)"
 _HEAD = "(most recent call last)"
 _EXIT = re.compile(r"\bexit (\d{1,3})\b")
 CELLS_KEPT = 500  # a hostile log may name no end of cells: the oldest make room
+
+
+class Ran(NamedTuple):
+    """When the last attempt at a cell began and ended, by our clock; None: not known. `basis` is of its end."""
+
+    began: float | None = None
+    ended: float | None = None
+    basis: str = QUEUE_LOG
 
 
 @dataclass(slots=True)
@@ -26,8 +38,11 @@ class Book:
 
     instance: str
     since: float | None = None  # somebody looks without a gap
+    before: SeenBefore | None = None  # what earlier looks and earlier starts have seen
+    ran: Mapping[str, Ran] = field(default_factory=dict)  # by cell
     # Of cells whose end is known: alarms of logs that may not be read any more.
     recalled: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
+    _at: float = 0.0  # of the last look
     _logged: dict[str | None, CellAlarms] = field(default_factory=dict)
     _raised: dict[str | None, Raised] = field(default_factory=dict)  # of the same attempts
     _now: dict[tuple[str, str | None, str | None], Finding] = field(default_factory=dict)
@@ -77,6 +92,11 @@ class Book:
             alarms.forget(path)
             self._raised[cell].forget(path)
 
+    def date_log(self, path: str, written: float) -> None:
+        """What a log already held when it was first read was there when it was `written` last, by our clock."""
+        for alarms in self._logged.values():
+            alarms.date(path, written)
+
     def failure(self, cell: str | None, *, ended: bool = False) -> Alarm | None:
         """What ended the attempt at a cell, as far as its logs tell; `ended` = others know that it did."""
         return self._logged[cell].failure(ended=ended) if cell in self._logged else None
@@ -107,12 +127,12 @@ class Book:
         """
         if self.since is None:
             self.since = now
-        first = now - self.since < FIRST_LOOK
+        self._at = now
         fresh: dict[tuple[str, str | None, str | None], Finding] = {}
         for condition in conditions:
             key = (condition.kind, condition.cell, condition.part)
             old = self._now.get(key)
-            fresh[key] = Finding(
+            made = Finding(
                 kind=condition.kind,
                 severity=condition.severity,
                 instance=self.instance,
@@ -124,9 +144,24 @@ class Book:
                 cell=condition.cell,
                 part=condition.part,
                 standing=True,
-                before=old.before if old else first,
+                first_basis=old.first_basis if old else SEEN,
             )
+            fresh[key] = made if old else self._first(made, condition, now)
         self._now = fresh
+
+    def _first(self, made: Finding, condition: Condition, now: float) -> Finding:
+        """A condition that was not so at the last look: since when it is."""
+        first = now - (now if self.since is None else self.since) < FIRST_SECONDS
+        since = condition.since
+        if since is not None and since <= now and (first or condition.since_basis == QUEUE_LOG):
+            made = replace(made, first_seen=since, first_basis=condition.since_basis)
+        elif first:
+            made = replace(made, first_basis=FIRST_LOOK)
+        if first and self.before is not None and made.first_basis in BOUNDS:
+            known = self.before.of(made, now)
+            if known is not None and known.first < made.first_seen:
+                made = replace(made, first_seen=known.first, first_basis=known.first_basis)
+        return made
 
     @property
     def standing(self) -> Collection[tuple[str, str | None, str | None]]:
@@ -171,7 +206,8 @@ class Book:
             )
 
     def _of_log(self, alarm: Alarm, cell: str | None, words: str | None) -> Finding:
-        return Finding(
+        cause = self.cause(cell)
+        made = Finding(
             kind=alarm.kind,
             severity=alarm.severity,
             instance=self.instance,
@@ -185,7 +221,37 @@ class Book:
             last_seen=alarm.last_seen,
             cell=cell,
             count=alarm.count,
+            first_basis=alarm.first_basis,
+            last_basis=alarm.last_basis,
+            said=alarm.text,
         )
+        ends = cause is not None and alarm.label == cause.label and not alarm.past
+        return self._timed(made, ends=ends)
+
+    def _timed(self, made: Finding, *, ends: bool) -> Finding:
+        """With better times for what was read in a log's backlog: `ends` = it ended the attempt, and so was when that
+        ended; and an earlier look may have seen it happen.
+        """
+        if not {made.first_basis, made.last_basis} & BOUNDS:
+            return made
+        ran = self.ran.get(made.cell or "", Ran())
+        if ends and ran.ended is not None and ran.basis == QUEUE_LOG:
+            if made.first_basis in BOUNDS and ran.ended <= made.first_seen + SLACK:
+                made = replace(made, first_seen=ran.ended, first_basis=ran.basis)
+            if made.last_basis in BOUNDS and ran.ended <= made.last_seen + SLACK:
+                made = replace(made, last_seen=ran.ended, last_basis=ran.basis)
+        known = self.before.of(made, self._at) if self.before is not None else None
+        if known is None or (ran.began is not None and known.first < ran.began - SLACK):
+            return made
+        saw = known.first_basis not in BOUNDS and known.first <= made.first_seen + AT_ONCE
+        if made.first_basis != SEEN and (saw or known.first < made.first_seen):
+            made = replace(made, first_seen=known.first, first_basis=known.first_basis)
+        unchanged = known.last_basis not in BOUNDS and made.last_seen <= known.last + AT_ONCE
+        if made.last_basis in BOUNDS and unchanged:
+            made = replace(made, last_seen=known.last, last_basis=known.last_basis)
+        if made.last_seen < made.first_seen:
+            made = replace(made, last_seen=made.first_seen, last_basis=made.first_basis)
+        return made
 
     def _copied_from(self, alarm: Alarm) -> str | None:
         """The cell whose own log says the same: a queue prints the log of a cell that failed once more."""
@@ -242,11 +308,12 @@ def _named_below(alarm: Alarm, shown: Iterable[Alarm]) -> bool:
 def _join(one: Finding, other: Finding) -> Finding:
     """Two findings under one name: the worse one speaks, both are counted in time."""
     first, second = (one, other) if one.severity.rank <= other.severity.rank else (other, one)
+    earlier = min(one, other, key=lambda found: found.first_seen)
     return replace(
         first.seen_again(second, more=0),
-        first_seen=min(one.first_seen, other.first_seen),
+        first_seen=earlier.first_seen,
+        first_basis=earlier.first_basis,
         standing=one.standing or other.standing,
-        before=one.before or other.before,
         count=max(one.count, other.count),
     )
 

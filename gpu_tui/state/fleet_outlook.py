@@ -19,15 +19,19 @@ from gpu_tui.core.rules import Condition
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.book import Book
+from gpu_tui.state.history import History, NoHistory
+from gpu_tui.state.seen_before import SeenBefore
 from gpu_tui.state.views import FleetView, InstanceView
 
 
 class FleetBooks:
     """Since when each finding of the fleet as a whole is so."""
 
-    def __init__(self) -> None:
+    def __init__(self, history: History | None = None) -> None:
         self._books: dict[str, Book] = {}
         self._since: float | None = None
+        # Other fleets of this user share these records.
+        self.seen_before = SeenBefore(history or NoHistory(), "", drops=False)
 
     def take(self, seen: FleetNow) -> Mapping[str, tuple[Finding, ...]]:
         """What is so now, by the name that it is about."""
@@ -35,10 +39,14 @@ class FleetBooks:
         for name, condition in fleet_conditions(seen):
             found[name].append(condition)
         self._since = since = seen.now if self._since is None else self._since
-        self._books = {name: self._books.get(name, Book(name, since)) for name in found}
+        self._books = {
+            name: self._books.get(name, Book(name, since, self.seen_before)) for name in found
+        }
         for name, conditions in found.items():
             self._books[name].set_conditions(conditions, seen.now)
-        return {name: book.findings() for name, book in self._books.items()}
+        made = {name: book.findings() for name, book in self._books.items()}
+        self.seen_before.note((f for one in made.values() for f in one), seen.now, since)
+        return made
 
 
 def fleet_view(

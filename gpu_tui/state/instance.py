@@ -46,6 +46,7 @@ from gpu_tui.state.panes import with_programs
 from gpu_tui.state.past import Past
 from gpu_tui.state.runner_kept import RunnersKept
 from gpu_tui.state.runs_before import RunsBefore
+from gpu_tui.state.seen_before import SeenBefore
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, T, cpu_rates, utilization
@@ -82,7 +83,8 @@ class InstanceState:
             self.vanished[name].ended = self.ends.names
         self.last_queue = QueueKept(history, instance)
         self.runners = RunnersKept(history, instance)
-        self.book = Book(instance.name)
+        self.seen_before = SeenBefore(history, instance.name)
+        self.book = Book(instance.name, before=self.seen_before)
         self.provider = ProviderState()
         self.end: OpenEnd | None = None  # of a teardown
         self.own_end: OwnEnd | None = None
@@ -96,6 +98,8 @@ class InstanceState:
         self.joined = Joined()
         self.log_lives = LogLives()
         self._contact_written = 0.0
+        # By log: when its backlog was read, and up to which byte, until a date of the file is known for it.
+        self._undated: dict[str, tuple[float, int | None]] = {}
         # Lines that wait to be judged, from here on.
         self._came: tuple[LogSource, int, int | None] | None = None
 
@@ -170,6 +174,8 @@ class InstanceState:
                 for vanished in self.vanished.values():
                     vanished.saw(processes or (), event.sample.taken_at)
             self.witness.sampled(event.metric, self.tracks, event.at)
+            if event.metric in (metrics.FILES.name, metrics.HOST.name):
+                self._date_logs()
             if event.metric in (metrics.PAST.name, metrics.HOST.name, metrics.MEMORY.name):
                 zone = self.witness.offset(self.tracks, self.queue_history.moved_at, event.at)
                 self.past.look(self.tracks, self.series, zone, event.at)
@@ -263,12 +269,37 @@ class InstanceState:
                 early = line.mark.alarm and _is_early(event, place, buffer.upto)
                 self._take_line(line, number + place, source, event, early=early)
             followed.keep(event)
+            if event.backfill:
+                self._backlog_read(event)
             return
         _, number, begin = came
         for place, line in telling(event.lines):
             early = line.mark.alarm and _is_early(event, place, begin)
             self._take_line(line, number + place, source, event, early=early)
             buffer.judge(number + place, line)
+        if event.backfill:
+            self._backlog_read(event)
+
+    def _backlog_read(self, event: LogArrived) -> None:
+        path = event.source.path
+        self._undated.pop(path, None)
+        if len(self._undated) >= CELLS_KEPT:
+            del self._undated[next(iter(self._undated))]
+        self._undated[path] = event.at, event.upto
+        self._date_logs()
+
+    def _date_logs(self) -> None:
+        """The date of a log bounds its backlog, if it was read after that, or of a file that already held all of it."""
+        good = self.tracks.get(metrics.FILES.name, NO_TRACK).good
+        table = self.value(metrics.FILES)
+        if good is None or table is None or self.timeline.skew is None:
+            return
+        for path, (at, upto) in list(self._undated.items()):
+            stat = table.found.get(path)
+            if stat is None or (good.taken_at < at and (upto is None or stat.size < upto)):
+                continue
+            self.book.date_log(path, self.timeline.ours(stat.mtime))
+            del self._undated[path]
 
     def _written(self, path: str) -> float | None:
         """When a log that only stood there was written last, by the box's own time of the file."""

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from gpu_tui.core.alarms import Alarm
-from gpu_tui.core.findings import Severity
+from gpu_tui.core.findings import BASES, Severity
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import ENDED
 from gpu_tui.core.queue_join import WEAK_FAILURES
@@ -244,5 +244,7 @@ def _alarm(row: dict[str, Any]) -> Alarm:
     numbers = (alarm.number, alarm.count, alarm.first_seen, alarm.last_seen, alarm.last_number)
     words = all(isinstance(text, str) for text in (alarm.text, alarm.then))
     if not words or not all(isinstance(n, int | float) for n in numbers):
+        raise TypeError
+    if not {alarm.first_basis, alarm.last_basis} <= set(BASES):
         raise TypeError
     return alarm

@@ -16,12 +16,13 @@ from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.remedies import OTHER_QUEUE
-from gpu_tui.core.rules import Condition, Idle, Now, conditions
+from gpu_tui.core.rules import Condition, Idle, Now, conditions, ended_at
 from gpu_tui.core.sample import NO_TRACK, Failure, FailureKind
 from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import CellState, Queue, Roster
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
+from gpu_tui.state.book import Ran
 from gpu_tui.state.cell_evidence import delivered
 from gpu_tui.state.cost import cost_of, lost_since, price_of
 from gpu_tui.state.deadlines import clocks_at, full_in
@@ -97,6 +98,7 @@ def view_of(
         halted=all_halt,
         held=kept.book.standing,
     )
+    kept.book.ran = {one.name: Ran(one.started_at, *ended_at(one)) for one in queue.cells}
     kept.book.set_conditions(conditions(seen), now)
     if gone:  # nothing starts the rest of it
         queue = replace(queue, eta_seconds=None)
@@ -105,6 +107,8 @@ def view_of(
     told = kept.book.findings(
         lambda cell, alarm: lost_since(alarm, rows.get(cell or ""), cost, now)
     )
+    findings = tuple(standing(kept, told, queue, now))
+    kept.seen_before.note(findings, now, kept.book.since if kept.link.live else None)
     return InstanceView(
         instance=instance,
         taken_at=now,
@@ -122,7 +126,7 @@ def view_of(
         end=kept.end,
         own_end=kept.own_end,
         clocks=clocks,
-        findings=tuple(standing(kept, told, queue, now)),
+        findings=findings,
         logs=kept.logs.views(),
         profile=kept.profile,
         clock_skew=kept.timeline.shown_skew,

@@ -74,7 +74,7 @@ class Store:
         self._acknowledged: set[str] = set()
         self._accounts: dict[str, Account] = {}
         self._acquaintance = Acquaintance(history)
-        self._books = FleetBooks()
+        self._books = FleetBooks(self._history)
         self._ends: dict[str, OpenEnd] = {}
         self._own_ends: dict[str, OwnEnd] = {}
         self._channels: tuple[AlertChannel, ...] = ()
@@ -222,3 +222,9 @@ class Store:
         """Hide one finding from the fleet's list until it is another one."""
         self._acknowledged.add(finding_id)
         self._dirty.add("")
+
+    def keep(self, now: float) -> None:
+        """Put down when each finding was first seen, before the program ends."""
+        for state in self._states.values():
+            state.seen_before.keep(now)
+        self._books.seen_before.keep(now)

@@ -50,7 +50,10 @@ def open_kept(fleet: Fleet, state: Path | None = None) -> Iterator[Kept]:
         clock = SystemClock()
         if trouble := why or history.trouble:
             store.apply(Noted(None, clock.now(), f"{NOT_KEPT}: {trouble}"))
-        yield Kept(clock, shelf, directory, config, store)
+        try:
+            yield Kept(clock, shelf, directory, config, store)
+        finally:
+            store.keep(clock.now())
 
 
 def _unusable(directory: Path) -> str | None:

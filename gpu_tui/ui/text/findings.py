@@ -8,7 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from rich.cells import cell_len
 from rich.text import Text
 
-from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.findings import BOUNDS, FIRST_LOOK, Finding, Severity
 from gpu_tui.core.remedies import CARDS
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.views import FleetView
@@ -48,7 +48,7 @@ def _kind(finding: Finding) -> str:
 def age_of(finding: Finding, now: float) -> str:
     """For how long it has been so, or how long ago it was logged."""
     age = units.age(now - finding.at)
-    return BOUND_SIGN["earliest"] + age if finding.before else age
+    return BOUND_SIGN["earliest"] + age if finding.basis in BOUNDS else age
 
 
 def finding_row(
@@ -141,20 +141,26 @@ def _facts(finding: Finding, zone: tzinfo | None) -> Iterator[tuple[str, str, st
 
 def _seen(finding: Finding, zone: tzinfo | None) -> str:
     if finding.standing and finding.count == 1:
-        since = _clock(finding.first_seen, zone)
-        if finding.before:
-            return say("since {first} or longer", first=since)
+        since = _time(finding.first_seen, finding.first_basis, zone)
+        if finding.first_basis == FIRST_LOOK:
+            return say("since before {first}", first=_clock(finding.first_seen, zone))
         return say("since {first}", first=since)
-    first, last = _clock(finding.first_seen, zone), _clock(finding.last_seen, zone)
-    day, _, time = last.rpartition(" ")
-    if first != last and first.startswith(f"{day} "):
-        last = time
+    first = _time(finding.first_seen, finding.first_basis, zone)
+    last = _time(finding.last_seen, finding.last_basis, zone)
     times = say(", {count} times", count=finding.count) if finding.count > 1 else ""
-    return (
-        f"{first}{times}"
-        if first == last
-        else say("{first} to {last}{times}", first=first, last=last, times=times)
-    )
+    if first == last:
+        return f"{first}{times}"
+    day = first.rpartition(" ")[0].removeprefix(f"{BOUND_SIGN['latest']} ")
+    if day and last.removeprefix(f"{BOUND_SIGN['latest']} ").startswith(f"{day} "):
+        last = last.replace(f"{day} ", "", 1)
+    return say("{first} to {last}{times}", first=first, last=last, times=times)
+
+
+def _time(at: float, basis: str, zone: tzinfo | None) -> str:
+    """A moment; one that is known only as a bound is said to be one."""
+    if basis == FIRST_LOOK:
+        return say("before {time}", time=_clock(at, zone))
+    return f"{BOUND_SIGN['latest']} {_clock(at, zone)}" if basis in BOUNDS else _clock(at, zone)
 
 
 def _clock(at: float, zone: tzinfo | None) -> str:
