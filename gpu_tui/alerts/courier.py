@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import tzinfo
 
 from gpu_tui.alerts.channel import Channel, Undelivered, Unusable
 from gpu_tui.alerts.keeper import Keeper
@@ -28,13 +29,19 @@ class Courier:
     """Serves one channel. Trouble is said once, when it begins, and once more when it is over."""
 
     def __init__(
-        self, channel: Channel, keeper: Keeper, clock: Clock, note: Callable[[str], None]
+        self,
+        channel: Channel,
+        keeper: Keeper,
+        clock: Clock,
+        note: Callable[[str], None],
+        zone: tzinfo | None = None,
     ) -> None:
         self.name = channel.name
         self._channel = channel
         self._keeper = keeper
         self._clock = clock
         self._note = note
+        self._zone = zone
         self._woken = asyncio.Event()
         self._failing = False
         self._held_until = 0.0  # by the boot clock
@@ -96,7 +103,9 @@ class Courier:
             return None
         held = any(item.get("held") for item in batch.items)
         try:
-            await self._channel.send(compose(batch.id, batch.items, at=now, held=held))
+            await self._channel.send(
+                compose(batch.id, batch.items, at=now, held=held, zone=self._zone)
+            )
         except Unusable as error:
             await self._refused(batch, error)
             return None

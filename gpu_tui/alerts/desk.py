@@ -66,7 +66,7 @@ class Desk:
         self._since = clock.now()
         self._first_wait, self._beat = first_wait, beat
         self._keeper = Keeper(ledger, note)
-        self._couriers = [Courier(one, self._keeper, clock, note) for one in channels]
+        self._couriers = [Courier(one, self._keeper, clock, note, zone) for one in channels]
         self._screen_too, self._heed = screen, heed
         self._channels: tuple[AlertChannel, ...] | None = None
         self._connected: dict[str, float] = {}
@@ -215,7 +215,7 @@ class Desk:
                 else ({**self._item(one, sweep), "held": True}, until)
                 for one in found.fresh
             ]
-            summary = first_look(found.first, sweep, now, self._secrets())
+            summary = first_look(found.first, sweep, now, self._secrets(), self._zone)
             if summary is not None:
                 waits = until is not None and not any(map(self._lets, found.first))
                 due = until if waits and until is not None else now + self._first_wait

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 
 from gpu_tui.core.clock import rfc3339
-from gpu_tui.core.findings import Severity
+from gpu_tui.core.findings import LOG_DATE, QUEUE_LOG, SEEN, Severity
 from gpu_tui.core.plain import plain
 from gpu_tui.core.redact import redact
-from gpu_tui.state.news import CELL_FINISHED, GOOD, News
+from gpu_tui.state.news import CELL_FINISHED, CLOCKS, GOOD, News
 
 Item = Mapping[str, object]
 
@@ -22,6 +23,8 @@ CELLS_APART = 3  # so many cells of one instance share a line
 NAMES = 5
 TEXT_WIDTH = 300  # characters of what a box said
 SAME = ("sweep", "kind", "instance", "cell", "part")  # two items alike in these are one thing
+LATE = 60.0  # seconds after which a message says when its news was
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 FIRST_LOOK, OVERFLOW, TEST = "first_look", "overflow", "test"
 
 
@@ -69,12 +72,17 @@ def item_of(news: News, sweep: str | None, secrets: Iterable[str] = ()) -> dict[
         "remedy": plain(redact(news.remedy, secrets), TEXT_WIDTH),
         "count": news.count,
         "at": rfc3339(news.at),
-        "happened_at": rfc3339(news.happened),
+        "happened_at": rfc3339(news.when if news.happened is None else news.happened),
+        "happened_basis": news.basis,
     }
 
 
 def first_look(
-    news: Sequence[News], sweep: str | None, now: float, secrets: Iterable[str] = ()
+    news: Sequence[News],
+    sweep: str | None,
+    now: float,
+    secrets: Iterable[str] = (),
+    zone: tzinfo | None = None,
 ) -> dict[str, object] | None:
     """One item for all that was there before the first look; None where nothing of it is bad."""
     alarms = [one for one in news if one.severity.rank <= Severity.SERIOUS.rank]
@@ -86,7 +94,8 @@ def first_look(
     words += [f"{len(alarms) - fatal} serious"] if len(alarms) > fatal else []
     done = sum(one.kind in GOOD for one in news)
     text = (
-        f"{' and '.join(words)} at the first look, worst: {worst.where}: {worst.title}: "
+        f"{' and '.join(words)} at the first look, worst: {worst.where}: {worst.title}"
+        f"{_when(worst.kind, worst.when, worst.basis, now, zone)}: "
         f"{redact(worst.text, secrets)}"
     )
     text += f"; ended before it: {done}" if done else ""
@@ -102,6 +111,7 @@ def first_look(
         "count": len(alarms),
         "at": rfc3339(now),
         "happened_at": None,
+        "happened_basis": None,
     }
 
 
@@ -119,15 +129,21 @@ def trial(now: float) -> dict[str, object]:
         "count": 1,
         "at": rfc3339(now),
         "happened_at": None,
+        "happened_basis": None,
     }
 
 
-def compose(id: str, items: Sequence[Item], *, at: float, held: bool) -> Message:
-    """All items as one message, the worst first; `held` = they waited for the end of the quiet hours."""
+def compose(
+    id: str, items: Sequence[Item], *, at: float, held: bool, zone: tzinfo | None = None
+) -> Message:
+    """All items as one message, the worst first; `held` = they waited for the end of the quiet hours.
+
+    `zone`: of the times in its text; None: this machine's.
+    """
     ordered = sorted(_merged(items), key=_rank)
     worst = ordered[0]
     sweeps = sorted({str(item["sweep"]) for item in ordered if item.get("sweep")})
-    lines = list(_lines(ordered))
+    lines = list(_lines(ordered, at, zone))
     if len(lines) == 1 and not held:
         title, lines = lines[0], ([f"→ {worst['remedy']}"] if worst.get("remedy") else [])
     else:
@@ -158,7 +174,7 @@ def _merged(items: Sequence[Item]) -> list[Item]:
     return list(kept.values())
 
 
-def _lines(items: Sequence[Item]) -> Iterator[str]:
+def _lines(items: Sequence[Item], at: float, zone: tzinfo | None) -> Iterator[str]:
     """A line per item; the cells that one instance finished share one."""
     cells: dict[str, list[str]] = {}
     for item in items:
@@ -167,7 +183,7 @@ def _lines(items: Sequence[Item]) -> Iterator[str]:
     for item in items:
         names = cells.get(str(item.get("instance")), [])
         if item["kind"] != CELL_FINISHED or len(names) < CELLS_APART:
-            yield _line(item)
+            yield _line(item, at, zone)
         elif names[0] == str(item.get("cell")):
             shown = ", ".join(names[:NAMES])
             more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
@@ -179,7 +195,7 @@ def _rank(item: Item) -> int:
     return Severity(word).rank if word in set(Severity) else len(Severity)
 
 
-def _line(item: Item) -> str:
+def _line(item: Item, at: float, zone: tzinfo | None) -> str:
     if item["kind"] == OVERFLOW:
         return f"{item.get('count', 'some')} older alerts were dropped: too many waited to be delivered"
     if item["kind"] in (FIRST_LOOK, TEST):
@@ -194,4 +210,26 @@ def _line(item: Item) -> str:
         if isinstance(count, int) and count > 1 and item["kind"] != FIRST_LOOK
         else ""
     )
-    return f"{mark}{where}: {kind}{times}: {item.get('text', '')}"
+    happened, basis = _epoch(item.get("happened_at")), str(item.get("happened_basis") or "")
+    when = _when(str(item["kind"]), happened, basis, at, zone)
+    return f"{mark}{where}: {kind}{times}{when}: {item.get('text', '')}"
+
+
+def _when(kind: str, at: float | None, basis: str, now: float, zone: tzinfo | None) -> str:
+    """When it was, where that is another time than that of the message: ` at 06:19`, ` at <= 27 Nov 06:19`."""
+    bound = basis == LOG_DATE
+    if at is None or kind in CLOCKS or basis not in (SEEN, QUEUE_LOG, LOG_DATE):
+        return ""
+    if not bound and now - at < LATE:
+        return ""
+    there, today = (datetime.fromtimestamp(one, UTC).astimezone(zone) for one in (at, now))
+    day = "" if there.date() == today.date() else f"{there.day} {MONTHS[there.month - 1]} "
+    return f" at {'<= ' if bound else ''}{day}{there:%H:%M}"
+
+
+def _epoch(text: object) -> float | None:
+    """An RFC 3339 time of an item, as epoch seconds; None where it is none."""
+    try:
+        return datetime.fromisoformat(str(text)).timestamp() if text else None
+    except (ValueError, OverflowError):
+        return None

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from gpu_tui.core.findings import OUTCOMES, Finding, Severity, in_order
+from gpu_tui.core.findings import BOUNDS, OUTCOMES, Finding, Severity, in_order
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import headed, joined, listed, say
 from gpu_tui.core.verdict import ESCALATES
@@ -95,4 +95,6 @@ def last_time(group: Iterable[Finding], now: float) -> str:
         return ""
     last = max(known, key=lambda found: found.at)
     form = "%H:%M:%S UTC" if 0 <= now - last.at < 86_400 else "%Y-%m-%d %H:%M UTC"
-    return ("≤" if last.before else "") + datetime.fromtimestamp(last.at, UTC).strftime(form)
+    return ("≤" if last.basis in BOUNDS else "") + datetime.fromtimestamp(last.at, UTC).strftime(
+        form
+    )

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from gpu_tui.core.alarms import ENDS
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.facts import lasted
-from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.findings import SEEN, Finding, Severity
 from gpu_tui.core.queue_words import english, queue_words
+from gpu_tui.core.rules import ended_at
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.vanished import BY_LOG, COUNTED
 from gpu_tui.state.sweep_outlook import planned, trust_in
@@ -39,8 +40,9 @@ SHOWN_KEPT = 2_000  # a sweep of jobs names ever new ones
 class News:
     """One thing to tell. Two with one `key` are the same thing seen again; `severity` none = good news.
 
-    `happened` is when the box says that it was, by epoch seconds; None where nothing says so. `part` tells two
-    of one kind apart: a mount, a card, a clock (whatever threshold of it was crossed).
+    `happened` is when the box says that it was, by epoch seconds; None where nothing says so. `when` is when it was
+    as far as is known, and `basis` how that is known, as in a finding. `part` tells two of one kind apart: a mount, a
+    card, a clock (whatever threshold of it was crossed).
     """
 
     key: str
@@ -55,6 +57,8 @@ class News:
     happened: float | None = None
     part: str | None = None
     barer: tuple[str, ...] = ()  # keys of what says less of the same crash
+    when: float | None = None
+    basis: str = SEEN
 
     @property
     def where(self) -> str:
@@ -97,6 +101,8 @@ def _finding(finding: Finding) -> News:
         count=finding.count,
         part=_part(finding),
         barer=_barer(finding),
+        when=finding.at,
+        basis=finding.basis,
     )
 
 
@@ -129,6 +135,8 @@ def _cells(view: InstanceView, now: float) -> Iterator[News]:
                 at=now,
                 cell=cell.name,
                 happened=cell.finished_at,
+                when=cell.finished_at,
+                basis=ended_at(cell)[1],
             )
 
 

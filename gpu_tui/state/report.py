@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
+from gpu_tui.core.findings import BOUNDS, FIRST_LOOK, Finding
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.number import told_amount
 from gpu_tui.core.queue_words import BAD, queue_words, sweep_words
@@ -198,7 +199,7 @@ class _Report:
             cell = f" {found.cell}" if found.cell else ""
             times = f" (×{found.count})" if found.count > 1 else ""
             words = f"{say(found.kind.replace('_', ' '))}{cell}{times}: {told(found.evidence)}"
-            yield f"{say(found.severity)}: {md(words)} → {md(told(found.remedy))}"
+            yield f"{say(found.severity)}: {md(words)} ({_when(found)}) → {md(told(found.remedy))}"
         if (more := len(one.findings) - FINDINGS) > 0:
             yield say("and {more} more findings: `gpu-tui check --json`", more=more)
 
@@ -347,6 +348,13 @@ class _Report:
 
 
 # --- words -----------------------------------------------------------------------------------------
+
+
+def _when(found: Finding) -> str:
+    """When it was, as far as is known."""
+    if found.basis == FIRST_LOOK:
+        return say("before {time}", time=time(found.at))
+    return f"≤ {time(found.at)}" if found.basis in BOUNDS else time(found.at)
 
 
 def _since(one: InstanceView, verified_at: float) -> str | None:
