@@ -25,6 +25,9 @@ class IdleClock:
         """One look at `at`; `idle` None = nobody can tell. Returns the seconds seen idle."""
         if idle is False:
             self.seconds, self.gaps, self._last = None, False, None
+        elif idle is None and self.seconds is not None and self.seconds < LONGEST_STEP:
+            # While a box is read for the first time its state may be known, unknown and known again.
+            self.seconds, self.gaps, self._last = None, False, None
         elif idle is None:
             self._last = None
             self.gaps = self.gaps or self.seconds is not None

@@ -21,6 +21,7 @@ from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.book import Book
 from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.seen_before import SeenBefore
+from gpu_tui.state.session import Session
 from gpu_tui.state.views import FleetView, InstanceView
 
 
@@ -54,15 +55,16 @@ def fleet_view(
     views: tuple[InstanceView, ...],
     accounts: tuple[Account, ...],
     books: FleetBooks,
-    acknowledged: frozenset[str],
+    acknowledged: Mapping[str, float],
     notes: tuple[str, ...],
     now: float,
     unmet: frozenset[str] = frozenset(),
     thresholds: tuple[Threshold, ...] = THRESHOLDS,
     ends: Iterable[OpenEnd] = (),
     channels: tuple[AlertChannel, ...] = (),
+    session: Session | None = None,
 ) -> FleetView:
-    """The whole fleet at `now`."""
+    """The whole fleet at `now`; `acknowledged` maps the id of a finding to when that was."""
     views, outliving = _outlived(views, accounts)
     strangers = unlisted(accounts, (view.instance for view in views), now)
     platforms = {view.instance.platform: view.profile.title for view in views if view.profile}
@@ -79,9 +81,10 @@ def fleet_view(
     )
     names = {view.name for view in views}
     elsewhere = [one for name, found in more.items() if name not in names for one in found]
+    whole = [*(one for view in views for one in view.findings), *elsewhere]
     findings = [
         finding
-        for finding in (*(one for view in views for one in view.findings), *elsewhere)
+        for finding in whole
         if finding.id not in acknowledged or finding.kind == "teardown"  # only an end ends that
     ]
     return FleetView(
@@ -95,6 +98,7 @@ def fleet_view(
         unlisted=strangers,
         unmet=unmet,
         thresholds=thresholds,
+        past=() if session is None else session.look(views, whole, acknowledged, now),
     )
 
 

@@ -131,7 +131,7 @@ def _cells(view: InstanceView, now: float) -> Iterator[News]:
                 kind=CELL_FINISHED,
                 severity=Severity.NONE,
                 instance=view.name,
-                text=f"{_result(cell)} (queue: {queue})",
+                text=f"{result_of(cell)} (queue: {queue})",
                 at=now,
                 cell=cell.name,
                 happened=cell.finished_at,
@@ -140,7 +140,7 @@ def _cells(view: InstanceView, now: float) -> Iterator[News]:
             )
 
 
-def _result(cell: Cell) -> str:
+def result_of(cell: Cell) -> str:
     """How one cell ended, as far as its log or its runner says it: nothing here was loaded or verified."""
     parts = [_ended_by(cell)]
     if cell.duration_seconds is not None:

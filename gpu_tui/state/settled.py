@@ -33,6 +33,7 @@ from gpu_tui.core.sample import Absent
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 
+READ_SECONDS = 120.0  # of a connection: what was not read by then is known to be missing
 FIRST_SECONDS = 30.0  # of a connection: each probe has had its turn
 _WANTED = (GPUS, MEMORY, CPU, MOUNTS, HOST, PROCESSES, FILES)
 
@@ -66,6 +67,16 @@ def is_fresh(view: InstanceView) -> bool:
     """The connection is so new that not everything was read yet: what nobody can tell now may be told at once."""
     new = view.link.live and view.taken_at - view.link.since < FIRST_SECONDS
     return new and not settled(view)
+
+
+def is_reading(view: InstanceView) -> bool:
+    """Not everything was read yet, so that nothing can be said to be absent: no finding, no clock."""
+    if view.verdict is Verdict.OFF:
+        return False
+    of, seconds = view.instance.provider, view.taken_at - view.link.since
+    if of.id and view.provider.read_at is None and not view.provider.error:
+        return view.link.live and seconds < READ_SECONDS
+    return view.link.live and seconds < READ_SECONDS and not settled(view)
 
 
 def roster_unread(view: InstanceView) -> bool:

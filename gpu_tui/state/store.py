@@ -36,6 +36,7 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.logbuffer import POOL, LogBuffer, LogPool
 from gpu_tui.state.outlook import view_of
 from gpu_tui.state.runs_before import RunsBefore
+from gpu_tui.state.session import Session
 from gpu_tui.state.timeline import note_balance
 from gpu_tui.state.views import FleetView
 
@@ -71,7 +72,9 @@ class Store:
         self._history = history or NoHistory()
         self._dirty: set[str] = set()
         self._notes: list[str] = []
-        self._acknowledged: set[str] = set()
+        self._acknowledged: dict[str, float] = {}  # id -> when
+        self._session = Session()
+        self._looked = 0.0
         self._accounts: dict[str, Account] = {}
         self._acquaintance = Acquaintance(history)
         self._books = FleetBooks(self._history)
@@ -118,6 +121,7 @@ class Store:
             of_one: Any = event
             state = self._states.get(of_one.instance)
             if state is not None:
+                self._note(state, event)
                 take(state, event)
                 self._dirty.add(of_one.instance)
             return
@@ -138,6 +142,15 @@ class Store:
             if event.instance in self._states:
                 self._dirty.add(event.instance)
 
+    def _note(self, state: InstanceState, event: Event) -> None:
+        """What the time line says of this event."""
+        if isinstance(event, LinkChanged):
+            self._session.link_changed(event)
+        elif isinstance(event, LogOpened) and not event.resumed:
+            source, buffer = event.source, state.logs.buffers.get(event.source)
+            if buffer is not None and buffer.end:
+                self._session.log_replaced(event.instance, source.path, source.cell, event.at)
+
     __call__ = apply  # a store is a Sink
 
     def drain(self) -> frozenset[str]:
@@ -147,6 +160,7 @@ class Store:
 
     def view(self, now: float) -> FleetView:
         """Everything, at `now`."""
+        self._looked = now
         views = tuple(
             view_of(state, now, self._account_of(name), self._thresholds)
             for name, state in self._states.items()
@@ -158,13 +172,14 @@ class Store:
             views,
             tuple(self._accounts.values()),
             self._books,
-            frozenset(self._acknowledged),
+            self._acknowledged,
             tuple(self._notes),
             now,
             self._acquaintance.unmet(views),
             self._thresholds,
             self._ends.values(),
             self._channels,
+            self._session,
         )
 
     def meet(self, platform: str) -> None:
@@ -219,8 +234,8 @@ class Store:
         keep_bookmarks(self._history, instance, source, marks, 0.0)
 
     def acknowledge(self, finding_id: str) -> None:
-        """Hide one finding from the fleet's list until it is another one."""
-        self._acknowledged.add(finding_id)
+        """Hide one finding from the fleet's list until it is another one; the time line still shows it."""
+        self._acknowledged.setdefault(finding_id, self._looked)
         self._dirty.add("")
 
     def keep(self, now: float) -> None:

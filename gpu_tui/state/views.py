@@ -144,6 +144,19 @@ class InstanceView:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """Something of this session that is over at `at`: a finding that `ended` or was `acknowledged`, or an event (a link
+    cut, a finished cell) in the form of one.
+    """
+
+    finding: Finding
+    at: float
+    key: str = ""
+    ended: bool = False
+    acknowledged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FleetView:
     """The whole fleet at `taken_at`; `instances` in fleet-file order."""
 
@@ -157,6 +170,7 @@ class FleetView:
     unlisted: tuple[Listed, ...] = ()  # the accounts hold them, the fleet file does not
     unmet: frozenset[str] = frozenset()  # platforms whose good-to-knows nobody has read yet
     thresholds: tuple[Threshold, ...] = THRESHOLDS  # at which a deadline is told
+    past: tuple[Past, ...] = ()  # what is over, of this session
 
     @property
     def beside(self) -> tuple[Finding, ...]:

@@ -20,6 +20,7 @@ from gpu_tui.ui.screens.board import Board
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.text.places import Place
+from gpu_tui.ui.text.timeline import entries
 
 
 class Cockpit(Board):
@@ -158,7 +159,8 @@ class Cockpit(Board):
     def _go_to(self, finding_id: str | None) -> None:
         """Show the instance and the log of a finding."""
         fleet = self.moment.fleet if self.moment else None
-        found = next((f for f in (fleet.findings if fleet else ()) if f.id == finding_id), None)
+        keyed = entries(fleet) if fleet else ()  # of the time line, too
+        found = next((one for key, one, _ in keyed if key == finding_id), None)
         if found is None or fleet is None:
             return
         view = next((v for v in fleet.instances if v.name == found.instance), None)

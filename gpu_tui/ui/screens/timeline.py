@@ -1,4 +1,6 @@
-"""The time line: every finding of every box and cell by time, in one list; enter opens its log there."""
+"""The time line: every finding of every box and cell by time, and what is over of this session, in one list; enter
+opens its log there.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,13 @@ from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from gpu_tui.core.findings import BOUNDS
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, nothing_matches
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text.calm import no_findings
 from gpu_tui.ui.text.marks import line, more_below
-from gpu_tui.ui.text.timeline import by_time, dated, day_of, event_row, lanes, summary, words_of
+from gpu_tui.ui.text.timeline import dated, day_of, entries, event_row, lanes, summary, words_of
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
@@ -25,7 +28,7 @@ LANES_FROM = 18  # rows of the card from which on lanes have room
 class TimelineScreen(FilteredCard):
     """Dismissed with the id of the finding to go to. Reads only."""
 
-    TITLE_WORDS = "Time line · all findings of the fleet"
+    TITLE_WORDS = "Time line · findings, link cuts, finished cells"
     CONTEXTS = ("timeline", "overlay")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("timeline")]
 
@@ -55,24 +58,31 @@ class TimelineScreen(FilteredCard):
     def paint(self, moment: Moment) -> None:
         """Newest first."""
         now, width, zone = moment.fleet.taken_at, self._list.size.width, moment.zone
-        found = by_time(moment.fleet.findings)
-        kept = [one for one in found if not self.fits or self.fits.keeps(words_of(one))]
-        keys = [one.id for one in kept]
+        found = entries(moment.fleet)
+        rows = [row for row in found if not self.fits or self.fits.keeps(words_of(row[1]))]
+        keys = [key for key, _, _ in rows]
+        kept = [one for _, one, _ in rows]
+        now_so = [one for _, one, past in rows if past is None]
         here = self._list.heir(keys)
-        chosen = next((one for one in kept if one.id == here), None)
+        chosen = next((one for key, one, _ in rows if key == here), None)
         high = self.size.height >= LANES_FROM
         self._lanes.put([*lanes(kept, now, width, zone, chosen), line("")] if high and kept else [])
-        self._sums.put([summary(kept, len(found), width) if found else line("")])
+        sums = summary(now_so, len(moment.fleet.findings), width, len(rows) - len(now_so))
+        self._sums.put([sums if found else line("")])
         if kept:
             days, today = dated(kept, now, zone), day_of(now, zone)
             names = [view.name for view in moment.fleet.instances]
-            rows = self._near.lines(
+            bounds = any(one.basis in BOUNDS for one in kept)
+            painted = self._near.lines(
                 keys,
                 here,
-                lambda n: (kept[n], today, width, days),
-                lambda n: event_row(kept[n], now, width, zone, names, with_days=days),
-            )
-            self._list.put(rows, keys)
+                lambda n: (rows[n], today, width, days, bounds),
+                lambda n: event_row(
+                    kept[n], now, width, zone, names,
+                    with_days=days, with_bounds=bounds, past=rows[n][2],
+                ),
+            )  # fmt: skip
+            self._list.put(painted, keys)
         elif found:
             self._list.put(nothing_matches(self.fits.wanted, width))
         else:

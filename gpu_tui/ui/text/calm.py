@@ -6,6 +6,7 @@ from rich.text import Text
 
 from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.settled import is_reading
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text.marks import line, wrap
 
@@ -21,6 +22,8 @@ def no_findings(fleet: FleetView, width: int) -> list[Text]:
             all=len(fleet.instances),
         )
         return wrap(words, width, "unknown")
+    if reading(fleet):
+        return wrap(say("reading…: no finding so far"), width, "muted")
     return [line((say("✓ nothing to see: no findings"), "level-ok"))]
 
 
@@ -35,6 +38,8 @@ def no_clocks(fleet: FleetView, width: int) -> list[Text]:
             all=len(fleet.instances),
         )
         return wrap(words, width, "unknown")
+    if reading(fleet):
+        return wrap(say("reading…: no clock is known to tick so far"), width, "muted")
     return [line((say("✓ no clock is ticking"), "level-ok"))]
 
 
@@ -43,6 +48,11 @@ def no_boxes() -> str:
     return say(
         "No boxes yet. Name yours: gpu-tui init writes a fleet file; gpu-tui watch HOST needs none; gpu-tui demo shows simulated ones."
     )
+
+
+def reading(fleet: FleetView) -> bool:
+    """A box is still being read: what it has no word of may come yet."""
+    return any(is_reading(view) for view in fleet.instances)
 
 
 def unread(fleet: FleetView) -> int:

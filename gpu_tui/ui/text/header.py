@@ -15,6 +15,7 @@ from gpu_tui.core.speech import counted, say
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.calm import reading
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import short
 from gpu_tui.ui.text.signs import SEVERITY_GLYPH, is_new
@@ -135,7 +136,9 @@ def _header_parts(
             text = _counted(SEVERITY_GLYPH[severity], number, say(str(severity)), words > 1)
             left.append_text(line((text, f"severity-{severity}"), "  "))
     if not found and live + stale:  # of boxes that nobody has read, nothing is known
-        left.append_text(line((say("✓ no findings") if words > 1 else "✓", "level-ok"), "  "))
+        calm = (say("✓ no findings") if words > 1 else "✓", "level-ok")
+        soon = (say("reading…") if words > 1 else "…", "muted")
+        left.append_text(line(soon if reading(fleet) else calm, "  "))
     rate, spent = burn(fleet, words=words > 2)
     right = line()
     if rate and keep >= 2:

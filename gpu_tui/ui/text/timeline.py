@@ -1,4 +1,4 @@
-"""All findings of the fleet on one line of time: a lane for each box above, one row for each below."""
+"""Findings, and what is over of this session, on one line of time: a lane for each box, below a row for each."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from datetime import UTC, datetime, tzinfo
 from rich.cells import cell_len
 from rich.text import Text
 
-from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.findings import BOUNDS, Finding, Severity
 from gpu_tui.core.speech import counted, say, told
+from gpu_tui.state.views import FleetView, Past
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.names import cut_name
-from gpu_tui.ui.text.signs import SEVERITY_GLYPH, box_style
+from gpu_tui.ui.text.signs import BOUND_SIGN, SEVERITY_GLYPH, box_style
 
 LANES_MOST = 8
 NAME, NAME_MOST = 14, 26
@@ -28,6 +29,13 @@ LOGGED, MEASURED = "≡", " "  # a finding that stands in a log can be opened th
 def by_time(findings: Sequence[Finding]) -> list[Finding]:
     """The newest first; of one moment the worst first."""
     return sorted(findings, key=lambda one: (-one.at, one.severity.rank, one.instance))
+
+
+def entries(fleet: FleetView) -> list[tuple[str, Finding, Past | None]]:
+    """Key, finding, and what became of it (None: it is so now), the newest first."""
+    rows: list[tuple[str, Finding, Past | None]] = [(one.id, one, None) for one in fleet.findings]
+    rows += [(one.key or one.finding.id, one.finding, one) for one in fleet.past]
+    return sorted(rows, key=lambda row: (-row[1].at, row[1].severity.rank, row[1].instance))
 
 
 def lanes(
@@ -107,10 +115,15 @@ def event_row(
     names: Sequence[str] = (),
     *,
     with_days: bool = True,
+    with_bounds: bool = False,
+    past: Past | None = None,
 ) -> Text:
-    """One finding: when, how bad, where, what, and the evidence; `names` are those of all boxes."""
+    """One finding: when, how bad, where, what, and the evidence; `names` are those of all boxes.
+
+    One that is over is dim, and says what became of it.
+    """
     wide = width >= ROOMY
-    style = f"severity-{finding.severity}"
+    style = f"severity-{finding.severity}" if past is None else "faint"
     days = day_of(finding.at, zone) != day_of(now, zone)
     logged = LOGGED if finding.source.startswith("log:") else MEASURED
     kind = say(finding.kind.replace("_", " "))
@@ -119,9 +132,12 @@ def event_row(
     box = cut_name(finding.instance, place, names)
     time = _time(finding.at, zone, days=days, seconds=not days and not narrow)
     clock = DATED if with_days else 5 if narrow else 8
+    bound = BOUND_SIGN["latest"] if finding.basis in BOUNDS else ""
+    shown = f"{bound}{time.strip()}" if bound else time
+    spare = int(with_bounds)
     title = 20 if wide else 13 if narrow else 13 + DATED - clock
     fixed = line(
-        (f"{time:>{clock}} ", "faint"),
+        (f"{shown:>{clock + spare}} ", "faint"),
         fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), title),
         " ",
         ("▌", box_style(finding.instance)),
@@ -132,10 +148,19 @@ def event_row(
     )
     room = width - fixed.cell_len
     return (
-        line(fixed, fit(line((told(finding.evidence), "muted")), room))
+        line(fixed, fit(line(*_became(past, now, zone), (told(finding.evidence), "muted")), room))
         if room > 8
         else fit(fixed, width)
     )
+
+
+def _became(past: Past | None, now: float, zone: tzinfo | None) -> list[tuple[str, str]]:
+    if past is None or not (past.ended or past.acknowledged):
+        return []
+    time = _time(past.at, zone, days=day_of(past.at, zone) != day_of(now, zone)).strip()
+    if past.acknowledged:
+        return [(say("✓ acknowledged {time}", time=time) + " ", "faint")]
+    return [(say("✓ over since {time}", time=time) + " ", "faint")]
 
 
 def words_of(finding: Finding) -> str:
@@ -144,8 +169,8 @@ def words_of(finding: Finding) -> str:
     return " ".join((*parts, finding.cell or "", finding.evidence, say(parts[0])))
 
 
-def summary(findings: Sequence[Finding], total: int, width: int) -> Text:
-    """How many of each severity, and what the sign means where there is room to say it."""
+def summary(findings: Sequence[Finding], total: int, width: int, over: int = 0) -> Text:
+    """How many of each severity, and what the sign means where there is room to say it; `over` more are past."""
     pieces: list[tuple[str, str]] = []
     for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
         count = sum(one.severity is severity for one in findings)
@@ -158,7 +183,8 @@ def summary(findings: Sequence[Finding], total: int, width: int) -> Text:
         if len(findings) != total
         else counted(total, "finding")
     )
-    counts = line(*pieces, (shown, "muted"))
+    past = say(", {over} over", over=over) if over else ""
+    counts = line(*pieces, (shown + past, "muted"))
     long = line(counts, (say("   ≡ stands in a log: enter opens the line"), "faint"))
     if long.cell_len <= width:
         return long
