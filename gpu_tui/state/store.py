@@ -167,7 +167,7 @@ class Store:
         )
         if introduction := self._acquaintance.introduction(views):
             self._notes = [*self._notes[-NOTES_KEPT + 1 :], introduction]
-        return fleet_view(
+        view = fleet_view(
             self.fleet.sweep,
             views,
             tuple(self._accounts.values()),
@@ -181,6 +181,10 @@ class Store:
             self._channels,
             self._session,
         )
+        for past in view.past:
+            if past.ended:  # when it comes again it is another one
+                self._acknowledged.pop(past.finding.id, None)
+        return view
 
     def meet(self, platform: str) -> None:
         """What is good to know on this platform was read: never show it unasked again."""
