@@ -36,6 +36,6 @@ def channel_conditions(channels: Iterable[AlertChannel]) -> Iterator[tuple[str, 
         if one.elsewhere:
             text += "; another gpu-tui of yours sends by it"
         elif one.waiting:
-            text += f"; {one.waiting} {'alerts wait' if one.waiting > 1 else 'alert waits'}"
+            text += f"; not sent so far: {one.waiting}"
         found = Condition(KIND, severity, text, "config", part=one.name, remedy=one.next or None)
         yield f"{ABOUT}:{one.name}", found

@@ -250,7 +250,7 @@ async def test_a_command_that_is_not_there_yet_gets_what_was_due_when_it_is(
     await made.look(NAN)
     await made.deliver()
     assert made.found == [
-        ("serious", f"command: {script} cannot be run: there is no such command here; 1 alert waits")
+        ("serious", f"command: {script} cannot be run: there is no such command here; not sent so far: 1")
     ]  # fmt: skip
     script.write_text(f"#!/bin/sh\ncat >> {heard}\n")
     await made.look(NAN)
@@ -278,7 +278,7 @@ async def test_a_command_that_cannot_start_here_leaves_it_due(
     await made.look(NAN)
     assert made.ledger.waiting("command") == 1
     ((severity, words),) = made.found
-    assert (severity, words.endswith("1 alert waits")) == ("serious", True)
+    assert (severity, words.endswith("not sent so far: 1")) == ("serious", True)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410, 302])

@@ -73,6 +73,7 @@ PARTS = {
     *("hung", "lost", "err", "box", "above", "below", "ends", "money"),
     "box",
     *("cell finished", "sweep finished"),  # titles of toasts
+    *("link cut", "log replaced"),  # on the time line
     *(f"{{number}} {unit}" for unit in ("conveniences", "convenience", "traps", "trap")),
     *(f"{{number}} {unit}" for unit in ("days", "h", "min")),
     *("positional arguments", "options", "show this help message and exit"),  # argparse
