@@ -58,7 +58,7 @@ class Desk:
         screen: bool = True,
         heed: Callable[[tuple[AlertChannel, ...]], None] = lambda channels: None,
     ) -> None:
-        self._alerts = alerts
+        self.alerts = alerts
         self._clock = clock
         self._note = note
         self._secrets = secrets
@@ -66,7 +66,9 @@ class Desk:
         self._since = clock.now()
         self._first_wait, self._beat = first_wait, beat
         self._keeper = Keeper(ledger, note)
-        self._couriers = [Courier(one, self._keeper, clock, note, zone) for one in channels]
+        self._couriers = self._couriers_of(channels)
+        self._sending: list[asyncio.Task[None]] = []
+        self._tasks: asyncio.TaskGroup | None = None
         self._screen_too, self._heed = screen, heed
         self._channels: tuple[AlertChannel, ...] | None = None
         self._connected: dict[str, float] = {}
@@ -86,14 +88,31 @@ class Desk:
 
     async def run(self, look: Callable[[], FleetView | None]) -> None:
         """Look and deliver until cancelled; `look` answers None while histories are still coming in."""
-        async with asyncio.TaskGroup() as tasks:
-            for courier in self._couriers:
-                tasks.create_task(courier.run(), name=f"alerts by {courier.name}")
+        async with asyncio.TaskGroup() as self._tasks:
+            self._send()
             while True:
                 view = look()
                 if view is not None:
                     await self.look(view)
                 await asyncio.sleep(self._beat)
+
+    def follow(self, alerts: Alerts, channels: Iterable[Channel]) -> None:
+        """Go on with edited settings."""
+        self.alerts, self._couriers = alerts, self._couriers_of(channels)
+        self._send()
+
+    def _couriers_of(self, channels: Iterable[Channel]) -> list[Courier]:
+        return [Courier(one, self._keeper, self._clock, self._note, self._zone) for one in channels]
+
+    def _send(self) -> None:
+        """Have each channel send what is due by it, instead of those of before."""
+        for task in self._sending:
+            task.cancel()
+        if self._tasks is not None:
+            self._sending = [
+                self._tasks.create_task(one.run(), name=f"alerts by {one.name}")
+                for one in self._couriers
+            ]
 
     async def look(self, view: FleetView) -> None:
         """Sift one view. What is known as told is on its way also where the caller is cancelled meanwhile."""
@@ -112,7 +131,7 @@ class Desk:
         if members <= ready or now - self._connected.setdefault("", now) >= SETTLE_SECONDS:
             ready |= {""}
         news, since = news_of(view), self._since
-        until = quiet_until(now, self._alerts.quiet, self._zone)
+        until = quiet_until(now, self.alerts.quiet, self._zone)
         posts = [self._post(courier, view.sweep, now, until) for courier in self._couriers]
         if self._screen_too:
             posts.append(Post(SCREEN))
@@ -138,9 +157,9 @@ class Desk:
 
     async def judge_channels(self) -> tuple[AlertChannel, ...]:
         """The state of every channel, from what this program and all others know of it."""
-        now, names = self._clock.now(), [courier.name for courier in self._couriers]
+        now, wrong = self._clock.now(), {courier.name: courier.wrong for courier in self._couriers}
+        names = list(wrong)
         states = await self._keeper.ask(lambda ledger: ledger.states(names))
-        wrong = {courier.name: courier.wrong for courier in self._couriers}
         channels = channels_now(wrong, states, now)
         if channels != self._channels:
             self._channels = channels
@@ -170,7 +189,7 @@ class Desk:
 
     def wanted(self, news: News) -> bool:
         """The user's settings let it leave the screen."""
-        alerts = self._alerts
+        alerts = self.alerts
         if alerts.kinds and news.kind not in alerts.kinds:
             return False
         if alerts.instances and not any(
@@ -182,7 +201,7 @@ class Desk:
 
     def _lets(self, news: News) -> bool:
         """It goes out in the quiet hours, too."""
-        return self._alerts.quiet_lets == "fatal" and news.severity is Severity.FATAL
+        return self.alerts.quiet_lets == "fatal" and news.severity is Severity.FATAL
 
     def _tell_screen(
         self, found: Sifted, news: Sequence[News], now: float, until: float | None

@@ -24,7 +24,7 @@ def _judged(name: str, why: Unusable | None, state: ChannelState, now: float) ->
     failing = state.error is not None and state.failing is not None
     lasts = failing and (state.refused or abs(now - (state.failing or now)) >= FAILING)
     if why is not None:
-        elsewhere = not lasts and state.ready is not None and 0 <= now - state.ready < ELSEWHERE
+        elsewhere = not failing and state.ready is not None and 0 <= now - state.ready < ELSEWHERE
         return AlertChannel(name, str(why), why.next, state.waiting, elsewhere)
     if lasts:
         return AlertChannel(name, state.error, state.next or FAILED_NEXT, state.waiting)

@@ -32,7 +32,7 @@ def channel_conditions(channels: Iterable[AlertChannel]) -> Iterator[tuple[str, 
         if one.wrong is None:
             continue
         severity = Severity.WARN if one.elsewhere else Severity.SERIOUS
-        text = f"{one.name}: {one.wrong}"
+        text = one.wrong
         if one.elsewhere:
             text += "; another gpu-tui of yours sends by it"
         elif one.waiting:

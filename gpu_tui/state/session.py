@@ -18,6 +18,7 @@ from gpu_tui.state.views import InstanceView, Past
 
 KEPT = 500  # of the whole fleet; the oldest make room
 MISSED = 15.0  # seconds of looks without a finding, after which it has ended
+SLACK = 5.0  # seconds between the stamp of a queue's log and our clock
 CUT, REPLACED = "link_cut", "log_replaced"
 # Of these a cut tells, or an acknowledgement cannot end them.
 NOT_ENDED = frozenset({"unreachable", "host_key"})
@@ -31,6 +32,7 @@ class Session:
         self._past: OrderedDict[str, Past] = OrderedDict()  # by key; the newest last
         self._cuts: dict[str, LinkChanged] = {}  # by instance: since when it is away
         self._live: set[str] = set()
+        self._since: dict[str, float] = {}  # by instance: when it was live first
         self._seen: dict[str, Finding] = {}  # by id, at the last look at their box
         self._missed: dict[str, float] = {}  # by id: since when it is not there
         self._cells: dict[str, set[str]] = {}  # by instance: those that have not ended
@@ -48,6 +50,7 @@ class Session:
                     _event(CUT, name, cut.at, text, "link", Severity.WARN, last=event.at), event.at
                 )
             self._live.add(name)
+            self._since.setdefault(name, event.at)
         elif state not in AWAY and name in self._live:
             self._live.discard(name)
             self._cuts[name] = event
@@ -92,6 +95,8 @@ class Session:
         for cell in cells:
             if cell.state is CellState.FINISHED and cell.name in open_before:
                 at = now if cell.finished_at is None else cell.finished_at
+                if at < self._since.get(view.name, 0.0) - SLACK:
+                    continue  # its log was only being read
                 made = _event(
                     CELL_FINISHED, view.name, at, result_of(cell), "queue", Severity.NONE, cell=cell.name
                 )  # fmt: skip

@@ -16,6 +16,7 @@ from gpu_tui.alerts.message import compose, trial
 from gpu_tui.alerts.standing import channels_now
 from gpu_tui.alerts.ways import ways_out
 from gpu_tui.core.alert_channel import AlertChannel
+from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import ChannelsSeen, Noted
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse.config_file import Alerts
@@ -25,6 +26,7 @@ from gpu_tui.wiring.fleet import Room, Tap
 from gpu_tui.wiring.secret import secrets_of
 
 FILE_NAME = "history.sqlite"
+SETTINGS_EVERY = 10.0  # seconds between two looks at the settings
 CALM_SECONDS = 1.5  # no history line for this long: what is looked at is now
 LONGEST_CALM = 20.0  # seconds after which a look is taken all the same
 # A look of the screen that young is taken; less than CALM_SECONDS, so it is calm as well.
@@ -64,15 +66,35 @@ async def open_desk(
 
     desk = Desk(
         alerts, ledger, room.clock, ways_out(alerts, os.environ, room.clock.now),
-        note=note, secrets=lambda: secrets_of(room.store.fleet, alerts), heed=heed,
+        note=note, secrets=lambda: secrets_of(room.store.fleet, desk.alerts), heed=heed,
     )  # fmt: skip
+    reading = room.tasks.create_task(_read_again(desk, room.clock, note), name="alert settings")
     running = room.tasks.create_task(desk.run(look), name="news desk")
     try:
         yield desk
     finally:
-        running.cancel()
-        await asyncio.wait({running})
+        for task in (reading, running):
+            task.cancel()
+        await asyncio.wait({reading, running})
         ledger.close()
+
+
+async def _read_again(desk: Desk, clock: Clock, note: Callable[[str], None]) -> None:
+    """Pick up edits of the alert settings; a broken edit keeps the last good ones and says so, once."""
+    wrong = ""
+    while True:
+        await asyncio.sleep(SETTINGS_EVERY)
+        try:
+            alerts = (await asyncio.to_thread(settings.load_config, os.environ)).alerts
+        except (settings.ConfigError, OSError) as error:
+            if str(error) != wrong:
+                note(f"the settings have an error, the last good alert settings stay: {error}")
+            wrong = str(error)
+            continue
+        wrong = ""
+        if alerts != desk.alerts:
+            desk.follow(alerts, ways_out(alerts, os.environ, clock.now))
+            note("the alert settings were read again")
 
 
 async def tell(

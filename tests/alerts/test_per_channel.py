@@ -250,7 +250,7 @@ async def test_a_command_that_is_not_there_yet_gets_what_was_due_when_it_is(
     await made.look(NAN)
     await made.deliver()
     assert made.found == [
-        ("serious", f"command: {script} cannot be run: there is no such command here; not sent so far: 1")
+        ("serious", f"{script} cannot be run: there is no such command here; not sent so far: 1")
     ]  # fmt: skip
     script.write_text(f"#!/bin/sh\ncat >> {heard}\n")
     await made.look(NAN)
@@ -318,7 +318,7 @@ async def test_a_receiver_that_is_away_is_a_finding_after_a_while_and_over_when_
         made.clock.advance(seconds)
         await made.desk._couriers[0].step()
     await made.look(NAN)
-    assert made.found[0][1].startswith("webhook: the webhook at 127.0.0.1 answered 500")
+    assert made.found[0][1].startswith("the webhook at 127.0.0.1 answered 500")
     made.clock.advance(900.0)
     await made.deliver()
     await made.look(NAN)

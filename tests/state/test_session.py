@@ -123,6 +123,10 @@ def test_a_cell_that_finished_while_we_looked_stays() -> None:
         resumed=False, backfill=True,
     )  # fmt: skip
     assert watch.past(1) == []
+    watch.log("[2026-11-18 10:40:00] [2/3] FINISHED new (exit=0)\n")  # more of what was there
+    assert watch.past(1) == []
+    watch.log("[2026-11-18 10:40:00] [2/3] STARTING new (t, 2ep)\n")
+    assert watch.past(1) == []
     watch.log("[2026-11-18 11:06:39] [2/3] FINISHED new (exit=0)\n")
     ((kind, cell, at),) = watch.past(5)
     assert (kind, cell) == ("cell_finished", "new")

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from gpu_tui.core.findings import BOUNDS, Finding, Severity
 from gpu_tui.core.speech import counted, say, told
+from gpu_tui.state.news import CELL_FINISHED
 from gpu_tui.state.views import FleetView, Past
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import fit, line
@@ -70,7 +71,7 @@ def lanes(
             for at in range(cell(one.first_seen), cell(one.last_seen)):
                 cells[at] = ("━", style)
         for one in sorted(own, key=lambda one: (one is chosen, -one.severity.rank)):
-            mark = "◆" if one is chosen else SEVERITY_GLYPH[one.severity]
+            mark = "◆" if one is chosen else _glyph(one)
             style = "accent" if one is chosen else f"severity-{one.severity}"
             cells[cell(one.last_seen)] = (mark, style)
         name = fit(line(("▌", box_style(box)), (cut_name(box, side - 1, boxes), "strong")), side)
@@ -83,6 +84,13 @@ def lanes(
         rows.append(line((" " * (side + 2) + more, "muted")))
     rows.append(line(" " * (side + 2), (_axis(start, span, room, zone), "faint")))
     return rows
+
+
+def _glyph(finding: Finding) -> str:
+    """Its severity; of an event its own sign."""
+    if finding.severity is Severity.NONE:
+        return "✓" if finding.kind == CELL_FINISHED else "·"
+    return SEVERITY_GLYPH[finding.severity]
 
 
 def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
@@ -138,7 +146,7 @@ def event_row(
     title = 20 if wide else 13 if narrow else 13 + DATED - clock
     fixed = line(
         (f"{shown:>{clock + spare}} ", "faint"),
-        fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), title),
+        fit(line((f"{_glyph(finding)} {kind}", style)), title),
         " ",
         ("▌", box_style(finding.instance)),
         fit(line((box, "strong"), (f" {finding.cell}" if finding.cell else "", "text")), place),
