@@ -52,6 +52,9 @@ from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, T, cpu_rates, utilization
 from gpu_tui.state.witness import Witness
 
+NO_DATE = (
+    946_684_800.0  # 2000: a file system that keeps no dates, or an unpacked archive, says less
+)
 QUEUES_FOUND = 8  # logs of queues that nobody named
 
 
@@ -296,7 +299,11 @@ class InstanceState:
             return
         for path, (at, upto) in list(self._undated.items()):
             stat = table.found.get(path)
-            if stat is None or (good.taken_at < at and (upto is None or stat.size < upto)):
+            if (
+                stat is None
+                or stat.mtime < NO_DATE
+                or (good.taken_at < at and (upto is None or stat.size < upto))
+            ):
                 continue
             self.book.date_log(path, self.timeline.ours(stat.mtime))
             del self._undated[path]

@@ -128,6 +128,25 @@ def test_a_date_from_before_the_log_was_read_counts_only_where_all_of_it_was_the
         assert start.found("gpu_oom").last_basis == basis
 
 
+@pytest.mark.parametrize("mtime", [0.0, 315_532_800.0])
+def test_a_file_without_a_date_tells_no_time(mtime: float) -> None:
+    start = Start()
+    start.host()
+    start.log(RAN + TRACE)
+    start.files(mtime)
+    assert start.found("gpu_oom").last_basis == "first-look"
+
+
+def test_no_word_of_a_log_is_kept() -> None:
+    history = NoHistory()
+    start = Start(history)
+    start.log(RAN + TRACE + "epoch 3/20 loss 0.3\nepoch 9/20 loss 0.3\n")
+    start.store.view(start.at)
+    start.end()
+    kept = history.counter("a", NAME) or ""
+    assert ("first-look" in kept, "CUDA" in kept, "memory" in kept) == (True, False, False)
+
+
 def test_a_line_that_came_while_we_looked_has_its_time() -> None:
     start = Start()
     start.log(RAN)

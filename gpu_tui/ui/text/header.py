@@ -138,7 +138,7 @@ def _header_parts(
     if not found and live + stale:  # of boxes that nobody has read, nothing is known
         calm = (say("✓ no findings") if words > 1 else "✓", "level-ok")
         soon = (say("reading…") if words > 1 else "…", "muted")
-        left.append_text(line(soon if reading(fleet) else calm, "  "))
+        left.append_text(line(soon if new or reading(fleet) else calm, "  "))
     rate, spent = burn(fleet, words=words > 2)
     right = line()
     if rate and keep >= 2:
