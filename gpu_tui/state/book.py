@@ -39,6 +39,9 @@ class Book:
     instance: str
     since: float | None = None  # somebody looks without a gap
     before: SeenBefore | None = None  # what earlier looks and earlier starts have seen
+    recalls: bool = (
+        True  # what is so at the first looks was so since then: nobody looked for a while otherwise
+    )
     ran: Mapping[str, Ran] = field(default_factory=dict)  # by cell
     # Of cells whose end is known: alarms of logs that may not be read any more.
     recalled: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
@@ -157,7 +160,7 @@ class Book:
             made = replace(made, first_seen=since, first_basis=condition.since_basis)
         elif first:
             made = replace(made, first_basis=FIRST_LOOK)
-        if first and self.before is not None and made.first_basis in BOUNDS:
+        if first and self.recalls and self.before is not None and made.first_basis in BOUNDS:
             known = self.before.of(made, now)
             if known is not None and known.first < made.first_seen:
                 made = replace(made, first_seen=known.first, first_basis=known.first_basis)

@@ -55,6 +55,7 @@ from gpu_tui.state.witness import Witness
 NO_DATE = (
     946_684_800.0  # 2000: a file system that keeps no dates, or an unpacked archive, says less
 )
+SHORT_CUT = 120.0  # seconds: what was so before it and is after it was so all the while
 QUEUES_FOUND = 8  # logs of queues that nobody named
 
 
@@ -74,6 +75,7 @@ class InstanceState:
         self.history = history
         self.link = LinkState()
         self.was_live = False
+        self._cut_at = 0.0
         self.tracks: dict[str, Track[object]] = {}
         self.queue_history = QueueHistory()
         self.found_queues: dict[str, QueueHistory] = {}  # by log that nobody named as a queue's
@@ -110,7 +112,10 @@ class InstanceState:
 
     def link_changed(self, event: LinkChanged) -> None:
         """The connection changed."""
+        if self.link.live and not event.link.live:
+            self._cut_at = event.at
         if event.link.live and not self.link.live:
+            self.book.recalls = not self.was_live or event.at - self._cut_at < SHORT_CUT
             self.book.since = event.at  # what began while nobody looked is found now
             self.ends.met(event.link.host_key)
             for name in self._runs.met(event.link.host_key):

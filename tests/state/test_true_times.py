@@ -281,17 +281,20 @@ def test_what_was_gone_meanwhile_or_is_long_ago_is_new(at: float, looked: bool) 
     assert third.found("disk_full").first_seen == at
 
 
-def test_a_cut_link_does_not_make_a_condition_younger() -> None:
+@pytest.mark.parametrize(("away", "since"), [(30.0, NIGHT), (3_600.0, NIGHT + 3_600)])
+def test_a_short_cut_does_not_make_a_condition_younger(away: float, since: float) -> None:
+    """After a long one nobody knows what was meanwhile."""
     start = Start(at=NIGHT)
     start.full()
     start.store.view(start.at)
     start.store.apply(LinkChanged("a", start.at, LinkState("timeout", since=start.at)))
-    start.at += 2 * FIRST_SECONDS
-    assert "disk_full" not in start.kinds()
-    start.at += 3_600
+    start.at += away / 2
+    start.store.view(start.at)
+    start.at += away / 2
     start.store.apply(LinkChanged("a", start.at, LinkState("live", since=start.at)))
     start.full()
-    assert start.found("disk_full").first_seen == NIGHT
+    one = start.found("disk_full")
+    assert (one.first_seen, one.first_basis) == (since, "first-look")
 
 
 def test_what_begins_while_we_look_has_its_exact_time() -> None:

@@ -143,7 +143,7 @@ def _seen(finding: Finding, zone: tzinfo | None) -> str:
     if finding.standing and finding.count == 1:
         since = _time(finding.first_seen, finding.first_basis, zone)
         if finding.first_basis == FIRST_LOOK:
-            return say("since before {first}", first=_clock(finding.first_seen, zone))
+            return say("since {first} or longer", first=_clock(finding.first_seen, zone))
         return say("since {first}", first=since)
     first = _time(finding.first_seen, finding.first_basis, zone)
     last = _time(finding.last_seen, finding.last_basis, zone)
