@@ -111,7 +111,10 @@ class KnownEnds:
             cell if times[cell.name] > 1 else self._shown(cell, signs[cell.name], book, at)
             for cell in queue.cells
         )
-        book.recalled = {name: end.alarms for name, end in self._ends.items() if end.alarms}
+        over = {cell.name for cell in cells if cell.state in ENDED}
+        book.recalled = {
+            name: end.alarms for name, end in self._ends.items() if end.alarms and name in over
+        }
         if at is not None:
             self._write({cell.name for cell in cells}, at)
         return replace(queue, cells=cells)

@@ -134,6 +134,18 @@ def test_a_last_evaluation_on_the_card_and_files_that_grow_are_work(busy: float)
     assert (s.view().verdict, kinds(s)) == ("running", [])
 
 
+def test_a_process_that_computes_after_the_last_step_is_at_work() -> None:
+    s = nameless(ENDS["counters"])
+
+    def evaluates(s: Scene, after: float) -> None:
+        detached("vit")(s, after)
+        s.processes = (INIT, replace(ALONE, cpu_seconds=after))
+
+    s.watch(1000, evaluates)
+    assert (s.view().verdict, kinds(s)) == ("running", [])
+    assert "something of it still computes" in s.view().because[0]
+
+
 def test_a_card_that_is_busy_for_an_hour_after_the_end_hangs_all_the_same() -> None:
     s = Scene()
     running(s)

@@ -287,6 +287,17 @@ def test_the_history_is_written_where_an_end_changed_and_not_at_every_look() -> 
     assert written.count("ends") == 0
 
 
+def test_the_finding_of_a_cell_that_is_not_listed_any_more_ends() -> None:
+    box = Box(instance=replace(BOX, logs="/r/{cell}.log"))
+    box.texts |= {"well": WELL, "died": DIED}
+    both = {"/r/well.log": T0, "/r/died.log": T0}
+    view = box.look(read=("well", "died"), files=both)
+    assert [(f.kind, f.cell) for f in view.findings if f.cell] == [("gpu_oom", "died")]
+    box.start()
+    assert [f.cell for f in box.look(files=both).findings if f.cell] == ["died"]
+    assert [f.cell for f in box.look(files={"/r/well.log": T0}).findings if f.cell] == []
+
+
 def test_more_lines_of_the_same_log_may_say_that_it_went_well_after_all() -> None:
     box = Box()
     ended(box)
