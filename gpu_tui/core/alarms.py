@@ -82,6 +82,7 @@ _SHOT = re.compile(
     r"exitcode\s*: ?-9\b|\bsignal:? \(?9\b|\bSIGKILL\b|\breturn code = -9\b|^\W*Killed\W*$|\bcode:? 137\b|\): Killed\b"
 )
 _AT_LAST = re.compile(r"\bvia\b|^(?:srun|slurmstepd)|sending|closing|killing", re.IGNORECASE)
+_CLOSES = re.compile(r"\b(?:terminating|killing|sending|closing) process", re.IGNORECASE)
 # An end that somebody else decided is none.
 _DECIDED = re.compile(r"time ?limit|preempt|reclaim|maintenance|node[ _]?fail", re.IGNORECASE)
 ECHO_WITHIN = 400  # lines: what other ranks print of their own ends before theirs
@@ -399,7 +400,7 @@ def _order(alarm: Alarm) -> int:
 def _echoes(echo: Alarm, cause: Alarm) -> bool:
     """`cause` stands a little above `echo` in the same log, and is none itself. Who ends the others may say so before."""
     above = echo.number - cause.number
-    if _AT_LAST.search(echo.text):
+    if echo.label == "killed" and _CLOSES.search(echo.text):
         above = abs(above)
     return cause.path == echo.path and cause.label not in ECHOES and 0 < above <= ECHO_WITHIN
 

@@ -91,9 +91,9 @@ class Tracebacks:
 
     def read(self, line: LogLine) -> LogLine:
         """The line, with the mark that it has where it stands."""
-        mark = self._mark(line, self._above)
+        mark = self._mark(line.text, self._above)
         self._above = (*self._above[-1:], line.text)
-        return line if mark is None else replace(line, mark=mark)
+        return _marked(line, mark)
 
     def among(
         self,
@@ -102,17 +102,18 @@ class Tracebacks:
         look: Callable[[bytes], LogLine],
         show: Callable[[bytes], str],
     ) -> None:
-        """The same of many lines of which few were `read`: to these are added those whose mark is another here, and
-        what joins two tracebacks.
+        """The same of many lines of which few were `read`, all that alarm among them: to these are added those whose
+        mark is another here, and what joins two tracebacks.
         """
         for place in self._places(lines):
-            line = read[place] if place in read else look(lines[place])
-            above = [show(raw) for raw in lines[max(0, place - 2) : place]]
-            mark = self._mark(line, above if place else self._above)
-            if mark is not None:
-                read[place] = replace(line, mark=mark)
-            elif _CHAIN in line.text:
-                read[place] = line
+            raw, line = lines[place], read.get(place)
+            above = self._above
+            if place and _RAW_SIGNS[0] in raw:
+                above = [show(one) for one in lines[max(0, place - 2) : place]]
+            text = show(raw) if line is None else line.text
+            mark = self._mark(text, above)
+            if line is not None or mark is RAISED or _CHAIN in text:
+                read[place] = _marked(line or look(raw), mark)
         self._above = [show(raw) for raw in lines[-2:]]
 
     def _places(self, lines: list[bytes]) -> Iterator[int]:
@@ -127,18 +128,18 @@ class Tracebacks:
             else:
                 self._since += 1
 
-    def _mark(self, line: LogLine, above: Sequence[str]) -> Mark | None:
-        """The mark that the line has here; None where the one that it has alone is right."""
+    def _mark(self, text: str, above: Sequence[str]) -> Mark | None:
+        """The mark that a line has here; None where it is the one that it has alone."""
         self._since += 1
-        if not self._blocks and not any(sign in line.text for sign in _SIGNS):
+        if not self._blocks and not any(sign in text for sign in _SIGNS):
             return None
-        text = line.text[:LONGEST]
+        text = text[:LONGEST]
         if _HEAD in text:
             return self._begin(text, above)
         for block in self._blocks:
             body = block.body(text)
             if body is not None:
-                return self._inside(block, body, line)
+                return self._inside(block, body)
         return self._frame_of_another(text)
 
     def _begin(self, text: str, above: Sequence[str]) -> Mark | None:
@@ -179,19 +180,19 @@ class Tracebacks:
             block.led_by(start)
             block.head = 0
         self._add(block)
-        return self._inside(block, text[len(start) :], None)
+        return self._inside(block, text[len(start) :])
 
-    def _inside(self, block: _Block, body: str, line: LogLine | None) -> Mark | None:
-        bare = body.lstrip(" >") if line is None or not block.box else body.lstrip()
-        indent = len(body) - len(bare)
-        quiet = SOURCE if line is not None and line.mark.alarm else None
+    def _inside(self, block: _Block, body: str) -> Mark | None:
+        bare = body.lstrip()
         if not bare:
             return None
         if block.box:
-            return self._boxed(block, bare, quiet)
+            return self._boxed(block, bare)
+        bare = bare.lstrip("> ")  # loguru points to the frame that caught it
+        indent = len(body) - len(bare)
         if _FRAME.match(bare):
             block.indent, block.framed, block.strays = indent, True, 0
-            return quiet
+            return SOURCE
         if block.indent is None:
             if bare == "...":  # a session in a text
                 block.indent, block.survived = indent, True
@@ -201,24 +202,24 @@ class Tracebacks:
             block.stripped and block.framed and not _EXCEPTION.match(bare)
         ):
             block.framed = False
-            return quiet
+            return SOURCE
         block.framed = False
         if (indent < block.indent or block.stripped) and _EXCEPTION.match(bare):
-            return self._end(block, bare.rstrip(), line)
+            return self._end(block, bare.rstrip())
         block.strays += 1
         if block.strays > STRAYS:
             self._blocks.remove(block)
         return None
 
-    def _boxed(self, block: _Block, bare: str, quiet: Mark | None) -> Mark | None:
+    def _boxed(self, block: _Block, bare: str) -> Mark | None:
         if bare[0] in "╰└" or bare.startswith("+-"):
             block.box = False
         elif bare[0] not in "│|":
             self._blocks.remove(block)
             return None
-        return quiet
+        return SOURCE
 
-    def _end(self, block: _Block, raised: str, line: LogLine | None) -> Mark | None:
+    def _end(self, block: _Block, raised: str) -> Mark | None:
         """Its exception."""
         self._blocks.remove(block)
         if block.survived:
@@ -230,8 +231,14 @@ class Tracebacks:
         if _ENDS_WELL.match(raised):
             return SOURCE
         # Who only shows where it is prints frames, too.
-        named = line is not None and not line.mark.alarm and not line.progress
-        return RAISED if named and block.head is not None else None
+        return RAISED if block.head is not None else None
+
+
+def _marked(line: LogLine, mark: Mark | None) -> LogLine:
+    """An alarm that is none here is taken back; what was raised is one, but for a report between the frames."""
+    if mark is None or line.mark.alarm is mark.alarm or (mark is RAISED and line.progress):
+        return line
+    return replace(line, mark=mark)
 
 
 def _timeless(text: str) -> str:
