@@ -69,7 +69,7 @@ async def test_a_loop_tells_no_total(box, tmp_path: Path) -> None:  # type: igno
         assert "gpu-tui help runners" in found["remedy"]
         _, out, _ = await gpu_tui("check", "--fleet", str(fleet), state=tmp_path / "fleet")
         (line,) = [row for row in out.decode().split("\n") if row.startswith("  queue: ")]
-        assert " done · more unknown, at " in line
+        assert " · more unknown, at " in line
         assert "ended" not in line
     finally:
         os.killpg(loop.pid, signal.SIGKILL)
