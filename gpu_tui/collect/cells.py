@@ -57,6 +57,7 @@ class Cells:
 
     def find(self, *, found: bool) -> None:
         """Whether what was found on the box counts; it is forgotten where a queue tells what runs."""
+        self._queue_silent = found or self._instance.queue.log is None
         if not found:
             self._jobs = {m: jobs for m, jobs in self._jobs.items() if m not in FOUND_NAMES}
 

@@ -200,6 +200,7 @@ class Watched:
             self._instance = replace(self._instance, queue=queue)
             self._cells.find(found=useless)
             self._replan.set()
+            self._changed.set()
 
     def _plan(self) -> tuple[Group, ...]:
         """On a far and narrow line the first reading comes sooner without the text for python."""

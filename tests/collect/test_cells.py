@@ -83,6 +83,20 @@ def test_the_file_table_speaks_only_where_the_queue_log_does_not() -> None:
     assert alone.wanted(3) == ["q", "new"]
 
 
+def test_logs_and_programs_that_were_found_count_while_the_queue_file_gives_no_cell() -> None:
+    cells = Cells(instance())
+    cells.sampled(table(a=1.0, b=2.0))
+    cells.queue_said(said("START a\n"))  # a log of somebody's own form
+    assert cells.wanted(6) == []
+    cells.find(found=True)
+    assert not cells.logged
+    assert cells.wanted(6) == ["b", "a"]
+    cells.sampled(replace(jobs(job("7", stdout="/root/vit.log")), metric="nohup"))
+    assert len(cells.wanted(6)) == 3
+    cells.find(found=False)
+    assert cells.wanted(6) == []
+
+
 def test_a_log_that_names_its_cell_twice_is_found() -> None:
     cells = Cells(replace(instance(queue_log=None), logs="/r/logs/{cell}/{cell}.log"))
     cells.sampled(table(**{"new/new": 2.0, "new/old": 1.0}))

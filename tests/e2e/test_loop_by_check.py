@@ -65,11 +65,11 @@ async def test_a_loop_tells_no_total(box, tmp_path: Path) -> None:  # type: igno
             for one in seen["instances"][0]["findings"]
             if one["kind"] == "missing_cell"  # type: ignore[index]
         ]
-        assert "is no number of epochs" in found["evidence"]
+        assert "is no task: CONFIG TASK" in found["evidence"]
         assert "gpu-tui help runners" in found["remedy"]
         _, out, _ = await gpu_tui("check", "--fleet", str(fleet), state=tmp_path / "fleet")
         (line,) = [row for row in out.decode().split("\n") if row.startswith("  queue: ")]
-        assert " done · more unknown, at " in line
+        assert " · more unknown, at " in line
         assert "ended" not in line
     finally:
         os.killpg(loop.pid, signal.SIGKILL)
