@@ -13,6 +13,7 @@ from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock, clocks_of, staged
 from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.growth import steady_rate
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.own_clocks import JOBS_SHOWN, Fill, Seen, own_clocks
 from gpu_tui.core.rules import Idle
@@ -23,7 +24,6 @@ from gpu_tui.state.history import Anchored
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.timeline import MARKED, last_alive, stop_mark
 
-FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
 READING_KEPT = 600.0  # a rate whose last point is older says nothing of now
 IDLE_AFTER = 600.0
 AUTO_OFF_HOURS = "autoShutdownTimeout"  # Paperspace: hours by the wall clock from the last start
@@ -223,14 +223,15 @@ def _time_to_full(
 ) -> tuple[float, float] | None:
     if series is None or used is None or not total or len(series) < 2:
         return None
-    rate, known = series.rate(), series.points.known()
-    if rate is None or rate <= 0 or known is None:
+    known = series.points.known()
+    if known is None:
         return None
     (began, _), (ended, _) = known
-    if ended - began < FILL_SPAN:
-        return None
-    left = (total - used) / rate if used < total else _full_since(series, total) - ended
-    return left, ended - began
+    if used >= total:
+        grew = (series.rate() or 0.0) > 0
+        return (_full_since(series, total) - ended, ended - began) if grew else None
+    rate = steady_rate(series.points, used, total)
+    return None if rate is None else ((total - used) / rate, ended - began)
 
 
 def _full_since(series: Series, total: int) -> float:
