@@ -84,6 +84,8 @@ class OomKill:
     cell: str | None
     survived: bool = False
     since_made: bool = False
+    by_log: bool = False  # since_made, and it is the log that tells of the kill, not the exit code
+    peak: float | None = None  # share of the limit that was once in use, where it says something
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,10 @@ def _oom(seen: Now) -> Iterator[Condition]:
         return
     if oom.since_made:
         evidence = f"exit 137, and the cgroup has counted {oom.times} OOM kill(s) since it was made"
+        if oom.by_log:
+            evidence = f"its log ends with Killed, and the cgroup has counted {oom.times} OOM kill(s) since it was made"
+        if oom.peak is not None:
+            evidence += f"; its memory was once {oom.peak:.0%} full"
     else:
         times = f"{oom.times} time{'s' if oom.times > 1 else ''}"
         evidence = f"the cgroup's oom_kill counter rose {times}"
