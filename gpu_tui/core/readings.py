@@ -65,7 +65,11 @@ class GpuTable:
 class Memory:
     """Main memory by the cgroup that bounds the job; `source` is cgroup2, cgroup1 or host.
 
-    `cache` is the part of `used` that the kernel can drop at once: file pages not lately used.
+    `cache` is the part of `used` that the kernel can drop: pages of files. `level` is the path of the
+    cgroup whose numbers these are: of nested ones with a limit, the one with the least room. `soft`: the
+    limit is memory.high, at which the kernel slows the job down and kills nothing.
+    `host_room` and `host_total` are the machine's, with its free swap and without its huge pages: out of how
+    much the kernel can still give how much, whatever a cgroup says.
     """
 
     source: str
@@ -75,6 +79,15 @@ class Memory:
     oom_kill: int | None = None
     why: Mapping[str, str] = field(default_factory=dict)
     cache: int | None = None
+    level: str | None = None
+    soft: bool = False
+    host_room: int | None = None
+    host_total: int | None = None
+
+    @property
+    def needed(self) -> int | None:
+        """Bytes in use that the kernel cannot drop."""
+        return None if self.used is None else max(0, self.used - (self.cache or 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ their own way (triage); nothing here reads a log.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -195,16 +196,22 @@ def _memory(seen: Now) -> Iterator[Condition]:
     memory = seen.memory
     if memory is None:
         return
-    # Page cache is inside `used` and goes when it must: it kills nobody.
-    needed = None if memory.used is None else memory.used - (memory.cache or 0)
-    used = share(needed, memory.limit)
+    # Pages of files are inside `used` and go when they must: they kill nothing.
+    used = share(memory.needed, memory.limit)
+    whole = memory.host_total
     if memory.source != "host" and seen.acts("memory", used, "mem_pressure"):
-        yield Condition(
-            "mem_pressure",
-            Severity.WARN,
-            f"{used:.0%} of the cgroup's memory is used, cache not counted",
-            "cgroup",
-        )
+        text = f"{used:.0%} of the cgroup's memory is used, cache not counted"
+        if memory.level not in (None, "/"):
+            text += f"; the limit is that of {memory.level}"
+        if memory.soft:
+            text += "; at memory.high the kernel slows it down"
+        yield Condition("mem_pressure", Severity.WARN, text, "cgroup")
+    elif memory.source == "host" or (memory.limit or math.inf) >= (whole or 0):
+        room = share(memory.host_room, whole)
+        taken = None if room is None else 1 - room
+        if seen.acts("host_memory", taken, "mem_pressure"):
+            text = f"{taken:.0%} of the machine's memory is used, cache not counted; no cgroup limits it"
+            yield Condition("mem_pressure", Severity.WARN, text, "meminfo")
 
 
 def _oom(seen: Now) -> Iterator[Condition]:

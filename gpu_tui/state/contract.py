@@ -239,6 +239,10 @@ def _memory(view: InstanceView) -> Json | None:
         "limit": memory.limit,
         "peak": memory.peak,
         "oom_kill": memory.oom_kill,
+        "level": memory.level,
+        "needed": memory.needed,
+        "host_available": memory.host_room,
+        "host_total": memory.host_total,
         "why": dict(memory.why),
     }
 

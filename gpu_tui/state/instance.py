@@ -26,7 +26,7 @@ from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.queue_history import MILESTONES, CellStarted, QueueHistory, QueueOpened
-from gpu_tui.core.readings import CpuCounters, GpuTable
+from gpu_tui.core.readings import CpuCounters, GpuTable, Memory
 from gpu_tui.core.sample import NO_TRACK, Absent, Freshness, Reading, Track
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT, gives_no_cell
@@ -207,9 +207,10 @@ class InstanceState:
                 memory = self.value(metrics.MEMORY)
                 if memory is None:
                     return
+                if isinstance(old.value, Memory) and old.value.level != memory.level:
+                    self.series.pop("memory_needed", None)  # another cgroup's
                 self._point("memory", at, share(memory.used, memory.limit))
-                needed = None if memory.used is None else memory.used - (memory.cache or 0)
-                self._point("memory_needed", at, needed)
+                self._point("memory_needed", at, memory.needed)
             case metrics.CPU.name:
                 new = self.value(metrics.CPU)
                 if old.good and isinstance(old.good.value, CpuCounters) and new:

@@ -124,7 +124,18 @@ def _memory(view: InstanceView, width: int) -> list[Text]:
 
 
 def _memory_notes(view: InstanceView, memory: Memory) -> list[Text]:
-    notes = [line((say(MEMORY_SOURCE.get(memory.source, memory.source)), "muted"))]
+    source = say(MEMORY_SOURCE.get(memory.source, memory.source))
+    if memory.level not in (None, "/"):
+        source += f" {safe(memory.level)}"
+    notes = [line((source, "muted"))]
+    if memory.soft:
+        notes.append(line((say("limit: memory.high"), "muted")))
+    machine = share(memory.host_room, memory.host_total)
+    if memory.source != "host" and memory.limit is None and machine is not None:
+        style = level_style(level("host_memory", 1 - machine))
+        notes.append(
+            line((say("machine {machine} used", machine=units.percent(1 - machine)), style))
+        )
     if memory.peak is not None:
         notes.append(line((say("peak {peak}", peak=units.size(memory.peak)), "muted")))
     if memory.oom_kill is None:
