@@ -134,13 +134,27 @@ content() {
     fi
 }
 
-# Of the mount table: where, of what kind, and whether read-only.
+# Of the mount table: where, of what kind, and whether read-only. What was mounted writable and is read-only
+# by the kernel's own decision is there once more, with a ! in front.
 mount_table() {
     open table
     [ ! -r "$proc/mounts" ] || while read -r device directory kind flags rest; do
-        case ,$flags, in *,ro,*) flags=ro ;; *) flags=rw ;; esac
-        [ "${#directory}" -gt 3000 ] || put ">$mark - $directory $kind $flags"
+        device=-
+        case ,$flags, in
+            *,emergency_ro,* | *,shutdown,*) device=! flags=ro ;;
+            *,ro,*) flags=ro ;;
+            *) flags=rw ;;
+        esac
+        [ "${#directory}" -gt 3000 ] || put ">$mark $device $directory $kind $flags"
     done <"$proc/mounts"
+    [ ! -r "$proc/self/mountinfo" ] || while read -r number above device root directory flags rest; do
+        rest=${rest#*- }
+        case ${rest%% *}:,$flags,:${rest##* } in
+            *,ro,*) ;;
+            ext[234]:*:ro* | btrfs:*:ro* | xfs:*:ro* | f2fs:*:ro* | *fat:*:ro*)
+                put ">$mark ! $directory ${rest%% *} ro" ;;
+        esac
+    done <"$proc/self/mountinfo"
     close 0
 }
 

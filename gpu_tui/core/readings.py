@@ -103,11 +103,18 @@ class CpuCounters:
 
 NOT_REPORTED = "not reported by this filesystem"
 NO_PATH = "no such path"
+NOT_MOUNTED = "not mounted"
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One mount by bytes and by inodes."""
+    """One mount by bytes and by inodes.
+
+    `bytes_available` is what a user may still write: less than total - used where blocks are reserved, a quota
+    binds or the filesystem needs the rest for itself. `place` is where the filesystem that answered is mounted.
+    `trouble`: stale, not-connected, error or hung, where df gave no numbers for that reason. `named`: the
+    fleet file lists this mount; `written`: runs write below it. `turned`: the kernel made it read-only.
+    """
 
     path: str
     fstype: str | None
@@ -117,17 +124,28 @@ class Mount:
     inodes_total: int | None
     read_only: bool = False
     why: Mapping[str, str] = field(default_factory=dict)
+    bytes_available: int | None = None
+    place: str | None = None
+    trouble: str | None = None
+    named: bool = False
+    written: bool = False
+    turned: bool = False
 
     def counts(self, axis: str) -> tuple[int | None, int | None]:
-        """Used and total of `bytes` or `inodes`."""
-        if axis == "bytes":
-            return self.bytes_used, self.bytes_total
-        return self.inodes_used, self.inodes_total
+        """Used and total of `bytes` or `inodes`; of bytes, the total that a user can fill, as in df's Use%."""
+        if axis == "inodes":
+            return self.inodes_used, self.inodes_total
+        used, available = self.bytes_used, self.bytes_available
+        if available is None or (used is None and available):
+            return used, self.bytes_total
+        if not used:
+            return (used, self.bytes_total) if used == 0 else (self.bytes_total, self.bytes_total)
+        return used, used + available
 
     def lacks(self, axis: str) -> bool:
         """There are no `bytes` or `inodes` to count; where `df` was refused or hung nobody knows them."""
         why = self.why.get(f"{axis}_total") or self.why.get(f"{axis}_used")
-        return why in (NOT_REPORTED, NO_PATH)
+        return why in (NOT_REPORTED, NO_PATH) or (why or "").startswith(NOT_MOUNTED)
 
 
 @dataclass(frozen=True, slots=True)

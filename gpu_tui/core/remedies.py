@@ -18,6 +18,7 @@ REMEDIES: dict[str, str] = {
     "disk_full": "No room left: no bytes, or no inodes (df -i). Prune scratch (latest.pth, caches) after asking, or grow a disk whose bytes are gone; then retry.",
     "inode_full": "No inodes left although bytes are free. Pack or delete small files (df -i); a bigger disk does not help.",
     "disk_soon": "The disk fills at the present rate before the run ends. Prune scratch or grow it now.",
+    "mount_bad": "Runs cannot save there. Unmount it (umount -l) and mount it again, or ask the provider; then look whether the runs that waited for it go on.",
     "mem_pressure": "Memory is near its limit; the next spike is an OOM kill. Fewer workers, smaller caches.",
     "nccl": "A rank lost its peers. Find the first rank that failed; the rest are echoes. Then restart from the checkpoint.",
     "hang": "A collective timed out. Find the rank that stopped first; py-spy or its own log says where.",

@@ -17,6 +17,8 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.losses import Plateau, Spike
+from gpu_tui.core.mount_state import READ_ONLY_KINDS, MountFault
+from gpu_tui.core.mount_state import REMEDIES as MOUNT_REMEDIES
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import CellState, Queue, Roster
@@ -115,6 +117,7 @@ class Now:
     blamed: str | None = None  # the cell whose end was the end of the run
     oom: OomKill | None = None
     mounts: tuple[Mount, ...] = ()
+    faults: Mapping[str, MountFault] = field(default_factory=dict)  # by path of the mount
     queue: Queue = field(default_factory=Queue)
     roster: Roster | None = None
     clocks: tuple[DangerClock, ...] = ()
@@ -168,9 +171,19 @@ def _link(seen: Now) -> Iterator[Condition]:
 
 def _disks(seen: Now) -> Iterator[Condition]:
     for mount in seen.mounts:
-        if mount.read_only:
+        fault = seen.faults.get(mount.path)
+        if fault is not None:
+            yield Condition(
+                "mount_bad",
+                Severity.SERIOUS,
+                f"{mount.path}: {fault.text}",
+                f"df:{mount.path}",
+                part=mount.path,
+                remedy=MOUNT_REMEDIES.get(fault.state),
+            )
+        if fault is not None or mount.read_only or mount.fstype in READ_ONLY_KINDS:
             continue
-        used = share(mount.bytes_used, mount.bytes_total)
+        used = share(*mount.counts("bytes"))
         packed = seen.acts("bytes", used, "disk_full", mount.path)
         if packed:
             yield Condition(

@@ -41,6 +41,7 @@ from gpu_tui.state.known_ends import KnownEnds
 from gpu_tui.state.last_queue import QueueKept
 from gpu_tui.state.logbuffer import LogPool
 from gpu_tui.state.meter import Meter
+from gpu_tui.state.mounts_before import MountsBefore
 from gpu_tui.state.paid import remember, remembered
 from gpu_tui.state.panes import with_programs
 from gpu_tui.state.past import Past
@@ -93,6 +94,7 @@ class InstanceState:
         self.meter = Meter()
         self.paid = remembered(history, instance)  # when it last ran
         self.past = Past()
+        self.mounts_before = MountsBefore(history, instance)
         self.joined = Joined()
         self.log_lives = LogLives()
         self._contact_written = 0.0
@@ -218,7 +220,9 @@ class InstanceState:
                 elif new:
                     self.cpu = CpuUse(new.quota_cores, host_load1=new.host_load1)
             case metrics.MOUNTS.name:
-                for mount in self.value(metrics.MOUNTS) or ():
+                mounts = self.value(metrics.MOUNTS) or ()
+                self.mounts_before.look(mounts, self.link.host_key, at)
+                for mount in mounts:
                     self._point(f"bytes:{mount.path}", at, mount.bytes_used)
                     self._point(f"inodes:{mount.path}", at, mount.inodes_used)
 

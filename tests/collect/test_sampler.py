@@ -644,10 +644,10 @@ async def test_a_df_that_cannot_be_ended_is_told_by_the_time_of_one_df(files: Sh
     assert group.patience["mounts"] > 10
     try:
         async with sampling(files, shell, group) as inbox:
-            sample = (await inbox.metric("mounts")).sample
-        assert isinstance(sample, Failure)
-        assert sample.kind is FailureKind.HUNG
-        assert "df does not return" in sample.why
+            dead, root = value(await inbox.metric("mounts"))
+        assert (dead.path, dead.trouble) == ("/dead", "hung")
+        assert (root.path, root.trouble, root.bytes_total) == ("/", None, None)
+        assert "df of another mount does not return" in root.why["bytes_total"]
         assert len(started(files)) == 1
     finally:
         os.kill(int((files.root / "stuck").read_text()), signal.SIGKILL)
