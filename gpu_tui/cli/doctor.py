@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,8 +19,10 @@ from gpu_tui.cli.trouble import words_of
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER, SIGNS
+from gpu_tui.core.mount_state import MountFault
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import NO_PATH, GpuTable, Memory, Mount
+from gpu_tui.core.remedies import remedy
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
 from gpu_tui.core.ssh_route import SshRoute
@@ -256,7 +258,7 @@ def box_items(box: InstanceView) -> Iterator[Item]:
     yield from _platform_items(box)
     yield _gpu_item(name, box.track(GPUS))
     yield _memory_item(name, box.track(MEMORY))
-    yield from _mount_items(name, box.track(MOUNTS), box.instance.mounts)
+    yield from _mount_items(name, box.track(MOUNTS), box.instance.mounts, box.mount_faults)
     yield _skew_item(box)
     if box.instance.queue.file:
         yield _roster_item(box)
@@ -331,19 +333,26 @@ PLATFORMS = "Its platform may have such a disk."
 
 
 def _mount_items(
-    name: str, track: Track[tuple[Mount, ...]], named: tuple[str, ...]
+    name: str,
+    track: Track[tuple[Mount, ...]],
+    named: tuple[str, ...],
+    faults: Mapping[str, MountFault],
 ) -> Iterator[Item]:
     if track.value is None:
         yield Item(name, "mounts", "unknown", track.why or "not read")
         return
     for mount in track.value:
+        fault = faults.get(mount.path)
+        if fault is not None and not is_missing(mount):
+            yield Item(name, mount.path, "fail", fault.text, remedy("mount_bad"))
+            continue
         if is_missing(mount):
             own = mount.path in named
             named_by = "Check mounts in the fleet file." if own else PLATFORMS
             yield Item(name, mount.path, "fail" if own else "note", NO_PATH, named_by)
             continue
         for axis, used, total in (
-            ("bytes", mount.bytes_used, mount.bytes_total),
+            ("bytes", *mount.counts("bytes")),
             ("inodes", mount.inodes_used, mount.inodes_total),
         ):
             part = share(used, total)

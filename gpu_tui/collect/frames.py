@@ -76,6 +76,12 @@ class FrameReader:
         self._last: dict[bytes, Sections] = {}
         self._words: dict[bytes, tuple[bytes, bytes, bytes]] = {}  # of lines without a beat
 
+    def unfinished(self, metric: str) -> tuple[Sections, Sections]:
+        """The closed sections of the frame that `metric` has begun, and those of its last whole frame."""
+        mark = next((mark for mark, name in self._metrics.items() if name == metric), b"")
+        draft = self._drafts.get(mark)
+        return (dict(draft.sections) if draft else {}), self._last.get(mark, {})
+
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that this chunk completes, in order."""
         *lines, rest = chunk.split(b"\n")

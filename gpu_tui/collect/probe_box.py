@@ -37,7 +37,10 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section, read every so many `beats`. Which of the `lines` they are is what the variable `kind` says, if any."""
+    """A section, read every so many `beats`. Which of the `lines` they are is what the variable `kind` says, if any.
+
+    Lines whose root is `LEVEL` are read for each cgroup of the variable `levels`, numbered from ours outwards.
+    """
 
     section: str
     beats: int
@@ -45,6 +48,7 @@ class Part:
     lines: Mapping[str, tuple[Lines, ...]]  # by kind
 
 
+LEVEL = "level"
 MEMORY = (
     Part(
         "memory",
@@ -52,12 +56,12 @@ MEMORY = (
         "memory",
         {
             "v2": (
-                Lines("v2.current", "mem2", "memory.current"),
-                Lines("v2.events", "mem2", "memory.events", "oom_kill"),
+                Lines("v2.current", LEVEL, "memory.current"),
+                Lines("v2.events", LEVEL, "memory.events", "oom_kill"),
             ),
             "v1": (
-                Lines("v1.usage", "mem1", "memory.usage_in_bytes"),
-                Lines("v1.oom", "mem1", "memory.oom_control", "oom_kill"),
+                Lines("v1.usage", LEVEL, "memory.usage_in_bytes"),
+                Lines("v1.oom", LEVEL, "memory.oom_control", "oom_kill"),
             ),
             "host": (
                 Lines("meminfo", "proc", "meminfo", "MemTotal:"),
@@ -72,13 +76,26 @@ MEMORY = (
         "memory",
         {
             "v2": (
-                Lines("v2.peak", "mem2", "memory.peak"),
-                Lines("v2.stat", "mem2", "memory.stat", "inactive_file"),
+                Lines("v2.peak", LEVEL, "memory.peak"),
+                Lines("v2.stat", LEVEL, "memory.stat", "inactive_file"),
+                Lines("v2.stat", LEVEL, "memory.stat", "active_file"),
             ),
             "v1": (
-                Lines("v1.peak", "mem1", "memory.max_usage_in_bytes"),
-                Lines("v1.stat", "mem1", "memory.stat", "total_inactive_file"),
+                Lines("v1.peak", LEVEL, "memory.max_usage_in_bytes"),
+                Lines("v1.stat", LEVEL, "memory.stat", "total_inactive_file"),
+                Lines("v1.stat", LEVEL, "memory.stat", "total_active_file"),
             ),
+        },
+    ),
+    Part(
+        "machine",
+        SELDOM_BEATS,
+        "",
+        {
+            "": tuple(
+                Lines("meminfo", "proc", "meminfo", name)
+                for name in ("MemTotal:", "MemAvailable:", "SwapTotal:", "SwapFree:", "Hugetlb:")
+            )
         },
     ),
     Part(
@@ -86,8 +103,15 @@ MEMORY = (
         LIMIT_BEATS,
         "memory",
         {
-            "v2": (Lines("v2.max", "mem2", "memory.max"),),
-            "v1": (Lines("v1.limit", "mem1", "memory.limit_in_bytes"),),
+            "v2": (
+                Lines("v2.name", LEVEL),
+                Lines("v2.max", LEVEL, "memory.max"),
+                Lines("v2.high", LEVEL, "memory.high"),
+            ),
+            "v1": (
+                Lines("v1.name", LEVEL),
+                Lines("v1.limit", LEVEL, "memory.limit_in_bytes"),
+            ),
         },
     ),
 )
@@ -137,6 +161,22 @@ HOST = (
 READ_FROM = {metrics.MEMORY.name: MEMORY, metrics.CPU.name: CPU, metrics.HOST.name: HOST}
 
 
+EACH_LEVEL = """
+        IFS=$newline at=0
+        set -f
+        for level in $levels; do
+            unset IFS
+            name=${level#"$top"}
+            tell level "$at"
+            at=$((at + 1))
+"""
+NEXT_LEVEL = """
+        done
+        set +f
+        unset IFS
+"""
+
+
 def snippet(parts: tuple[Part, ...]) -> str:
     """The sh text that reads them."""
     return terse("".join(map(_section, parts)))
@@ -160,10 +200,15 @@ def _section(part: Part) -> str:
 
 
 def _words(lines: tuple[Lines, ...], indent: int) -> str:
-    return "".join(f"{' ' * indent}{_line(line)}\n" for line in lines)
+    text = "".join(f"{' ' * indent}{_line(line)}\n" for line in lines)
+    if not (lines and lines[0].root == LEVEL):
+        return text
+    return f"{EACH_LEVEL}{text}{NEXT_LEVEL}"
 
 
 def _line(line: Lines) -> str:
+    if line.root == LEVEL and not line.file:
+        return f'tell {line.key} "${{name:-/}}"'
     if line.file:
         return f'lines {line.key} "${line.root}/{line.file}" {line.name}'.rstrip()
     return f'tell {line.key} "${line.root}"' if line.root else "now"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 
 from gpu_tui.collect.probe import (
     MISSING_FILE,
@@ -19,6 +20,7 @@ from gpu_tui.collect.probe import (
     NoValue,
     Probe,
     Sample,
+    Section,
     Sections,
     Target,
 )
@@ -34,11 +36,12 @@ from gpu_tui.collect.probe_slurm import PROBE as SLURM
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.readings import GpuError, GpuTable, Mount
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.parse import nvidia_smi
 from gpu_tui.parse.box_host import parse_uptime
-from gpu_tui.parse.df import is_missing, mounted_at, parse_mount, parse_mount_table
+from gpu_tui.parse.df import is_missing, mount_point, parse_mount, parse_mount_table, unasked
 from gpu_tui.parse.procs import parse_processes
 from gpu_tui.parse.queue_file import decode_roster
 
@@ -90,6 +93,19 @@ def silence(probe: Probe, taken_at: float, period: float, *, alone: bool = True)
     if probe.metric == metrics.MOUNTS.name:
         why = "df does not return and cannot be ended: a mount may be dead"
     return Failure(FailureKind.HUNG, why, taken_at)
+
+
+def hanging(target: Target, begun: Sections, last: Sections) -> Sections | None:
+    """The sections of a round of df that does not go on, with the mount that it waits for as hung.
+
+    None where the round has not begun, or waits for something else.
+    """
+    count = len(target.mounts) + len(target.written)
+    waits = next((n for n in range(count) if f"bytes.{n}" not in begun), None)
+    if waits is None or (waits and f"inodes.{waits - 1}" not in begun):
+        return None
+    table = last.get("table", NOTHING)
+    return {**begun, "table": table, f"bytes.{waits}": Section(exit=HANGS)}
 
 
 # --- processes ----------------------------------------------------------------------------------
@@ -151,16 +167,19 @@ DISK_LIMIT = 3.0
 SELDOM_ROUNDS = 3  # for the mount table, and for inodes while there are plenty
 
 
+SHM = "/dev/shm"  # has a row only where it is nearly full: it ends the loader workers that fill it
+HANGS = 124  # exit codes: from here on it was ended
 FOUND_MOST = 6  # disks that runs which nobody named write to
 
-# Where nothing names the runs, their disks are those of what looks like a training: of its output, and of where
-# it works, which its checkpoints go to.
+# Where nothing names the runs, their disks are those of what looks like a training: of its output (a line that
+# begins with =), and of where it works, which its checkpoints go to. A disk that `stat` cannot reach is asked about
+# on its own: df says why.
 FOUND = f"""
     set --
     for dir in "$proc"/[0-9]*; do
         name=
         {{ read -r name <"$dir/comm"; }} 2>/dev/null
-        case $name in python* | pt_* | torchrun* | accelerate* | deepspeed*) set -- "$@" "$dir/cwd" "$dir/fd/1" ;; esac
+        case $name in python* | pt_* | torchrun* | accelerate* | deepspeed*) set -- "$@" "$dir/fd/1" "$dir/cwd" ;; esac
     done
     if [ "$#" != 0 ]; then
         errors=2
@@ -169,6 +188,9 @@ FOUND = f"""
         devices=" " IFS=$newline # one path of each: many programs work on one disk
         set -f
         links=$out
+        for dir; do
+            case $newline$links$newline in *" $dir$newline"*) ;; *) links="$links$newline$dir $dir" ;; esac
+        done
         set --
         for line in $links; do
             case $devices in *" ${{line%% *}} "*) continue ;; esac
@@ -189,13 +211,14 @@ FOUND = f"""
         for line; do
             dir=${{line##* -> ?}}
             dir=${{dir%?}}
-            case $line in */fd/1?" -> "*) dir=${{dir%/*}} ;; esac
+            out=
+            case $line in */fd/1?" -> "*) dir=${{dir%/*}} out== ;; esac
             case $dir in
                 /dev | /dev/pts | /proc/* | "" | [!/]* | *deleted* | *\\\\* | *"'"*) continue ;;
             esac
             case $dirs in *"$newline$dir$newline"*) continue ;; esac
             dirs=$dirs$dir$newline
-            put ">$mark $dir"
+            put ">$mark $out$dir"
             [ "$((number += 1))" -lt $((@FIRST@ + {FOUND_MOST})) ] || break
         done
         close 0
@@ -208,8 +231,10 @@ FOUND = f"""
             [ -n "$dir" ] || continue
             step
             ask "bytes.$number" {DISK_LIMIT:.0f} df -Pk -- "$dir"
-            step
-            ask "inodes.$number" {DISK_LIMIT:.0f} df -Pi -- "$dir"
+            if [ "$code" -lt 124 ]; then
+                step
+                ask "inodes.$number" {DISK_LIMIT:.0f} df -Pi -- "$dir"
+            fi
             number=$((number + 1))
         done
     fi
@@ -238,45 +263,86 @@ def _mounts_snippet(target: Target) -> str:
     fi""")
     if runs_free(target.instance):
         parts.append(FOUND.replace("@FIRST@", str(len(target.mounts) + len(target.written))))
-    return (
-        "".join(parts) + f"\n    if turn {SELDOM_ROUNDS}; then mount_table; else same table; fi\n"
-    )
+    return f"""{"".join(parts)}
+    if turn {SELDOM_ROUNDS}; then
+        mount_table
+        step
+        ask shm {DISK_LIMIT:.0f} df -Pk -- "$dev/shm"
+    else
+        same table
+        same shm
+    fi
+"""
 
 
 def _mounts(target: Target, sections: Sections) -> object:
     table = parse_mount_table(sections.get("table", NOTHING).body)
-    mounts: list[Mount] = []
-    seen: set[str | None] = set()  # None: a disk that hangs
+    named, outputs = target.instance.mounts, _outputs(target.instance)
     found = sections.get("found", NOTHING).body.decode("utf-8", "replace").splitlines()
-    written = (*target.written, *found[:FOUND_MOST])
+    outputs += [path[1:] for path in found if path.startswith("=")]
+    written = (*target.written, *(path.removeprefix("=") for path in found[:FOUND_MOST]))
+    rows: dict[str, Mount] = {}
+    places: set[str | None] = set()
+    filled: dict[str, str | None] = dict.fromkeys(outputs)  # where the disk of each is mounted
     for number, path in enumerate((*target.mounts, *written)):
-        size = sections.get(f"bytes.{number}", NOTHING)
-        inodes = sections.get(f"inodes.{number}")
+        size = sections.get(f"bytes.{number}")
+        if size is None:
+            if path in target.mounts:  # df of one before it hangs
+                rows[path] = unasked(path)
+            continue
         if size.exit in nvidia_smi.NOT_FOUND:
             return NoValue("the box has no `df` program")
-        place = mounted_at(size.body, size.exit)
-        hangs = size.exit in nvidia_smi.TIMED_OUT
-        if number >= len(target.mounts) and (place in seen or (place is None and not hangs)):
-            continue  # its disk has a row already, or the run has yet to make it
+        inodes = sections.get(f"inodes.{number}", NOTHING) if size.exit < HANGS else None
         mount = parse_mount(
-            path if path in target.mounts else _above(path, place),
-            size.body,
-            size.exit,
-            inodes.body if inodes else None,
-            inodes.exit if inodes else 0,
-            table,
-        )
-        if target.mounts.get(path, True) or not is_missing(mount):
-            mounts.append(mount)
-            if place or hangs:
-                seen.add(place)
-    return tuple(mounts)
+            path, size.body, size.exit, inodes.body if inodes else None,
+            inodes.exit if inodes else 0, table,
+        )  # fmt: skip
+        if path in outputs:
+            filled[path] = mount.place
+        if path not in target.mounts:
+            point = mount.place or mount_point(path, table)
+            # Its disk has a row already, or the run has yet to make it.
+            if mount.place in places or (mount.place is None and mount.trouble is None):
+                continue
+            mount = replace(mount, path=_above(path, point), written=path in outputs)
+            if any(_one_disk(mount, row) for row in rows.values() if row.trouble):
+                continue
+        if not target.mounts.get(path, True) and is_missing(mount):
+            continue
+        rows[mount.path] = replace(mount, named=path in named)
+        if mount.place is not None:
+            places.add(mount.place)
+    shared = sections.get("shm", NOTHING)
+    memory = parse_mount(SHM, shared.body, shared.exit, None, 0, table)
+    packed = share(*memory.counts("bytes")) or 0.0
+    own = memory.place not in places and memory.place == f"{target.instance.roots.dev}/shm"
+    if own and level("bytes", packed) in (Level.WATCH, Level.ACT):
+        rows.setdefault(SHM, memory)
+    return tuple(
+        replace(row, written=row.written or any(_takes(row, *one) for one in filled.items()))
+        for row in rows.values()
+    )
+
+
+def _takes(row: Mount, path: str, place: str | None) -> bool:
+    """Whether what is written to `path`, on the disk that is mounted at `place`, lands on this mount."""
+    if place is None:  # not asked, or not made yet: by its name alone
+        return row.path != "/" and _below(path, row.path)
+    return row.place == place and (row.path == place or _below(path, row.path))
+
+
+def _one_disk(mount: Mount, dead: Mount) -> bool:
+    """A second path on a disk that gave no numbers: of those that hang nothing says which disk they are on."""
+    return mount.trouble == dead.trouble == "hung" or _below(mount.path, dead.path)
+
+
+def _below(path: str, above: str) -> bool:
+    return f"{path.rstrip('/')}/".startswith(f"{above.rstrip('/')}/")
 
 
 def _above(path: str, place: str | None) -> str:
     """The mount point, where it lies above `path`; else `path`: no box has a say in how its disks are called."""
-    above = place is not None and f"{path}/".startswith(f"{place.rstrip('/')}/")
-    return place if place and above else path
+    return place if place is not None and _below(path, place) else path
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -317,12 +383,22 @@ def target_of(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> Targe
 
 
 def _written(instance: Instance, mounts: Collection[str]) -> tuple[str, ...]:
-    """The directories that the fleet file says are written to. Without what stands for a cell's own name."""
-    files = (instance.logs, instance.queue.file, instance.queue.log)
-    homes = [_fixed(path).rpartition("/")[0] for path in files if path]
-    results = [_fixed(instance.results.remote)] if instance.results.remote else []
-    paths = dict.fromkeys(path.rstrip("/") for path in (*results, *homes))
+    """The directories that the fleet file names for runs. Without the part that each cell has for itself."""
+    paths = dict.fromkeys(_outputs(instance))
+    if instance.queue.file:
+        paths.setdefault(_home(instance.queue.file))
     return tuple(path for path in paths if path and path not in mounts)
+
+
+def _outputs(instance: Instance) -> list[str]:
+    """The directories that the fleet file says are written to."""
+    results = [_fixed(instance.results.remote).rstrip("/")] if instance.results.remote else []
+    logs = [_home(path) for path in (instance.logs, instance.queue.log) if path]
+    return [path for path in (*results, *logs) if path]
+
+
+def _home(path: str) -> str:
+    return _fixed(path).rpartition("/")[0].rstrip("/")
 
 
 def _fixed(path: str) -> str:

@@ -43,6 +43,7 @@ PIECE = 3900  # bytes of a line that go out at once, with room for its mark belo
 MAIN_LANE = "box"
 SELDOM = 10.0  # seconds between two looks whether a lane lives, where it has a clock of its own
 QUIET = 30  # seconds between two signs of life where only the client gives beats
+LEVELS = 8  # nested cgroups with a limit of their own
 PATIENCE = 5  # seconds in which a python has to live
 LONGEST = 100_000  # bytes; Linux takes 131,072 in one variable
 
@@ -262,7 +263,7 @@ as_python() {
     surroundings
     bearings
     renice -n 10 -p $$ >/dev/null
-    export proc sys dev mem2 cpu2 mem1 cpu1 acct1 memory cpu hostname machine
+    export proc sys dev levels top cpu2 cpu1 acct1 memory cpu hostname machine
     python=$GPU_TUI_WITH
     unset GPU_TUI_WITH
     GPU_TUI_SAMPLER=$sampler exec "$python" -I -S -B \
@@ -364,6 +365,7 @@ def write_program(
         "PIECE": str(PIECE),
         "LONGEST": str(LONGEST),
         "TOO_LONG": str(TOO_LONG),
+        "LEVELS": str(LEVELS),
         "MISSING_FILE": str(MISSING_FILE),
         "UNREADABLE_FILE": str(UNREADABLE_FILE),
         "PAUSE": _number(tick),

@@ -134,13 +134,27 @@ content() {
     fi
 }
 
-# Of the mount table: where, of what kind, and whether read-only.
+# Of the mount table: where, of what kind, and whether read-only. What was mounted writable and is read-only
+# by the kernel's own decision is there once more, with a ! in front.
 mount_table() {
     open table
     [ ! -r "$proc/mounts" ] || while read -r device directory kind flags rest; do
-        case ,$flags, in *,ro,*) flags=ro ;; *) flags=rw ;; esac
-        [ "${#directory}" -gt 3000 ] || put ">$mark - $directory $kind $flags"
+        device=-
+        case ,$flags, in
+            *,emergency_ro,* | *,shutdown,*) device=! flags=ro ;;
+            *,ro,*) flags=ro ;;
+            *) flags=rw ;;
+        esac
+        [ "${#directory}" -gt 3000 ] || put ">$mark $device $directory $kind $flags"
     done <"$proc/mounts"
+    [ ! -r "$proc/self/mountinfo" ] || while read -r number above device root directory flags rest; do
+        rest=${rest#*- }
+        case ${rest%% *}:,$flags,:${rest##* } in
+            *,ro,*) ;;
+            ext[234]:*:ro* | btrfs:*:ro* | xfs:*:ro* | f2fs:*:ro* | *fat:*:ro*)
+                put ">$mark ! $directory ${rest%% *} ro" ;;
+        esac
+    done <"$proc/self/mountinfo"
     close 0
 }
 
@@ -170,6 +184,29 @@ bound() { # ROOT OWN FILE
         at=${at%/*}
     done
     printf '%s' "$1"
+}
+
+# The cgroups that limit memory, from ours outwards, into $levels; without any, the root as it is mounted. It
+# fails where memory is not counted there.
+nested() { # ROOT OWN USED LIMIT...
+    top=$1 above=$2 used=$3 levels= count=0
+    shift 3
+    while [ "$count" -lt @LEVELS@ ]; do
+        if [ -r "$top$above/$used" ]; then
+            for file; do
+                limit=
+                { read -r limit <"$top$above/$file"; } 2>/dev/null
+                case $limit in '' | max* | -* | 92233720368547*) continue ;; esac
+                levels=$levels${levels:+$newline}$top$above
+                count=$((count + 1))
+                break
+            done
+        fi
+        [ -n "$above" ] || break
+        above=${above%/*}
+    done
+    [ -n "$levels" ] || levels=$top
+    [ -r "${levels%%"$newline"*}/$used" ]
 }
 
 first() { for at in "$@"; do [ ! -d "$at" ] || break; done; printf '%s' "$at"; }
@@ -229,15 +266,14 @@ find_lifeline() {
 
 bearings() {
     hostname=$(hostname || uname -n)
-    mem2=$(bound "$cgroup" "$(own 2)" memory.max)
     cpu2=$(bound "$cgroup" "$(own 2)" cpu.max)
-    mem1=$(bound "$cgroup/memory" "$(own memory)" memory.limit_in_bytes)
     cpu1=$(bound "$(first "$cgroup/cpu,cpuacct" "$cgroup/cpu")" "$(own cpu)" cpu.cfs_quota_us)
     acct1=$(first "$cgroup/cpu,cpuacct" "$cgroup/cpuacct")
     [ ! -r "$acct1$(own cpuacct)/cpuacct.usage" ] || acct1=$acct1$(own cpuacct)
     memory=host cpu=v1
-    [ ! -r "$mem1/memory.usage_in_bytes" ] || memory=v1
-    [ ! -r "$mem2/memory.current" ] || memory=v2
+    if nested "$cgroup" "$(own 2)" memory.current memory.max memory.high; then memory=v2
+    elif nested "$cgroup/memory" "$(own memory)" memory.usage_in_bytes memory.limit_in_bytes; then memory=v1
+    fi
     [ ! -r "$cpu2/cpu.stat" ] || cpu=v2
     machine= stat=
     read -r stat <"$proc/1/stat"

@@ -14,9 +14,10 @@ from functools import cached_property, partial
 
 from gpu_tui.collect.frames import Frame, FrameReader
 from gpu_tui.collect.probe import Probe, Sample, Sections, Target
-from gpu_tui.collect.probes import PROBES, read, silence, target_of
+from gpu_tui.collect.probes import PROBES, hanging, read, silence, target_of
 from gpu_tui.collect.program import MAIN_LANE, stride_of, tick_of, write_program
 from gpu_tui.collect.share import Share, pieces
+from gpu_tui.core import metrics
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance
@@ -135,7 +136,12 @@ async def sample_group(
             await asyncio.sleep(patience.next - loop.time())
             now = clock.now()
             for probe, alone in patience.silent(loop.time()).items():
-                sample = silence(probe, now, group.beat_of(probe), alone=alone)
+                begun, last = reader.unfinished(probe.metric)
+                sections = hanging(group.target, begun, last) if alone else None
+                if probe.metric == metrics.MOUNTS.name and sections is not None:
+                    sample = read(probe, group.target, sections, now, group.beat_of(probe))
+                else:
+                    sample = silence(probe, now, group.beat_of(probe), alone=alone)
                 sink(Sampled(name, now, probe.metric, sample))
 
     async def lead(chunks: AsyncIterator[bytes]) -> None:

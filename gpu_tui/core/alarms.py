@@ -81,6 +81,9 @@ ECHOES = frozenset({"hang", "nccl", "preempted", "killed"})
 _SHOT = re.compile(
     r"exitcode\s*: ?-9\b|\bsignal:? \(?9\b|\bSIGKILL\b|\breturn code = -9\b|^\W*Killed\W*$|\bcode:? 137\b|\): Killed\b"
 )
+_CHILD = re.compile(
+    r"\d\s+Killed\b|: Killed\b|[\])%s]\s*Killed\W*$"
+)  # bash: "line 4: 41 Killed   python"
 _AT_LAST = re.compile(r"\bvia\b|^(?:srun|slurmstepd)|sending|closing|killing", re.IGNORECASE)
 _CLOSES = re.compile(r"\b(?:terminating|killing|sending|closing) process", re.IGNORECASE)
 # An end that somebody else decided is none.
@@ -130,6 +133,11 @@ class Alarm:
     def kind(self) -> str:
         """The kind of finding."""
         return KIND_OF_LABEL.get(self.label, self.label)
+
+
+def by_sigkill(alarm: Alarm) -> bool:
+    """What ended it was a SIGKILL, by the word of a shell or a launcher: the kernel sends it, too."""
+    return alarm.label == "killed" and bool(_SHOT.search(alarm.text) or _CHILD.search(alarm.text))
 
 
 @dataclass(slots=True)

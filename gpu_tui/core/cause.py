@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
+from gpu_tui.core.alarms import by_sigkill
 from gpu_tui.core.cut_short import cut_short
 from gpu_tui.core.facts import Evidence
 from gpu_tui.core.sweep import Cell, CellState
@@ -46,8 +47,11 @@ def _oom_kill(seen: Evidence) -> str | None:
         return f"the cgroup OOM killer took it (oom_kill rose by {seen.oom_rose})"
     if seen.failure is not None and seen.failure.label == "host_oom":
         return f"main memory ran out: {seen.failure.text.strip()}"
-    if seen.oom_rose is None and seen.exit_code == 137 and seen.oom_counted:
-        return f"exit 137, and the cgroup has counted {seen.oom_counted} OOM kill(s)"
+    if seen.oom_rose is None and seen.oom_counted:
+        if seen.exit_code == 137:
+            return f"exit 137, and the cgroup has counted {seen.oom_counted} OOM kill(s)"
+        if seen.exit_code is None and seen.failure is not None and by_sigkill(seen.failure):
+            return f"its log ends with Killed, and the cgroup has counted {seen.oom_counted} OOM kill(s)"
     return None
 
 

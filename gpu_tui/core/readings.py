@@ -65,7 +65,11 @@ class GpuTable:
 class Memory:
     """Main memory by the cgroup that bounds the job; `source` is cgroup2, cgroup1 or host.
 
-    `cache` is the part of `used` that the kernel can drop at once: file pages not lately used.
+    `cache` is the part of `used` that the kernel can drop: pages of files. `level` is the path of the
+    cgroup whose numbers these are: of nested ones with a limit, the one with the least room. `soft`: the
+    limit is memory.high, at which the kernel slows the job down and kills nothing.
+    `host_room` and `host_total` are the machine's, with its free swap and without its huge pages: out of how
+    much the kernel can still give how much, whatever a cgroup says.
     """
 
     source: str
@@ -75,6 +79,15 @@ class Memory:
     oom_kill: int | None = None
     why: Mapping[str, str] = field(default_factory=dict)
     cache: int | None = None
+    level: str | None = None
+    soft: bool = False
+    host_room: int | None = None
+    host_total: int | None = None
+
+    @property
+    def needed(self) -> int | None:
+        """Bytes in use that the kernel cannot drop."""
+        return None if self.used is None else max(0, self.used - (self.cache or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +103,18 @@ class CpuCounters:
 
 NOT_REPORTED = "not reported by this filesystem"
 NO_PATH = "no such path"
+NOT_MOUNTED = "not mounted"
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One mount by bytes and by inodes."""
+    """One mount by bytes and by inodes.
+
+    `bytes_available` is what a user may still write: less than total - used where blocks are reserved, a quota
+    binds or the filesystem needs the rest for itself. `place` is where the filesystem that answered is mounted.
+    `trouble`: stale, not-connected, error or hung, where df gave no numbers for that reason. `named`: the
+    fleet file lists this mount; `written`: runs write below it. `turned`: the kernel made it read-only.
+    """
 
     path: str
     fstype: str | None
@@ -104,17 +124,28 @@ class Mount:
     inodes_total: int | None
     read_only: bool = False
     why: Mapping[str, str] = field(default_factory=dict)
+    bytes_available: int | None = None
+    place: str | None = None
+    trouble: str | None = None
+    named: bool = False
+    written: bool = False
+    turned: bool = False
 
     def counts(self, axis: str) -> tuple[int | None, int | None]:
-        """Used and total of `bytes` or `inodes`."""
-        if axis == "bytes":
-            return self.bytes_used, self.bytes_total
-        return self.inodes_used, self.inodes_total
+        """Used and total of `bytes` or `inodes`; of bytes, the total that a user can fill, as in df's Use%."""
+        if axis == "inodes":
+            return self.inodes_used, self.inodes_total
+        used, available = self.bytes_used, self.bytes_available
+        if available is None or (used is None and available):
+            return used, self.bytes_total
+        if not used:
+            return (used, self.bytes_total) if used == 0 else (self.bytes_total, self.bytes_total)
+        return used, used + available
 
     def lacks(self, axis: str) -> bool:
         """There are no `bytes` or `inodes` to count; where `df` was refused or hung nobody knows them."""
         why = self.why.get(f"{axis}_total") or self.why.get(f"{axis}_used")
-        return why in (NOT_REPORTED, NO_PATH)
+        return why in (NOT_REPORTED, NO_PATH) or (why or "").startswith(NOT_MOUNTED)
 
 
 @dataclass(frozen=True, slots=True)

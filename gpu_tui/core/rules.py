@@ -6,6 +6,7 @@ their own way (triage); nothing here reads a log.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ from gpu_tui.core.findings import LOG_DATE, QUEUE_LOG, Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.losses import Plateau, Spike
+from gpu_tui.core.mount_state import READ_ONLY_KINDS, MountFault
+from gpu_tui.core.mount_state import REMEDIES as MOUNT_REMEDIES
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
@@ -86,6 +89,8 @@ class OomKill:
     cell: str | None
     survived: bool = False
     since_made: bool = False
+    by_log: bool = False  # since_made, and it is the log that tells of the kill, not the exit code
+    peak: float | None = None  # share of the limit that was once in use, where it says something
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,7 @@ class Now:
     blamed: str | None = None  # the cell whose end was the end of the run
     oom: OomKill | None = None
     mounts: tuple[Mount, ...] = ()
+    faults: Mapping[str, MountFault] = field(default_factory=dict)  # by path of the mount
     queue: Queue = field(default_factory=Queue)
     roster: Roster | None = None
     clocks: tuple[DangerClock, ...] = ()
@@ -167,9 +173,19 @@ def _link(seen: Now) -> Iterator[Condition]:
 
 def _disks(seen: Now) -> Iterator[Condition]:
     for mount in seen.mounts:
-        if mount.read_only:
+        fault = seen.faults.get(mount.path)
+        if fault is not None:
+            yield Condition(
+                "mount_bad",
+                Severity.SERIOUS,
+                f"{mount.path}: {fault.text}",
+                f"df:{mount.path}",
+                part=mount.path,
+                remedy=MOUNT_REMEDIES.get(fault.state),
+            )
+        if fault is not None or mount.read_only or mount.fstype in READ_ONLY_KINDS:
             continue
-        used = share(mount.bytes_used, mount.bytes_total)
+        used = share(*mount.counts("bytes"))
         packed = seen.acts("bytes", used, "disk_full", mount.path)
         if packed:
             yield Condition(
@@ -195,16 +211,22 @@ def _memory(seen: Now) -> Iterator[Condition]:
     memory = seen.memory
     if memory is None:
         return
-    # Page cache is inside `used` and goes when it must: it kills nobody.
-    needed = None if memory.used is None else memory.used - (memory.cache or 0)
-    used = share(needed, memory.limit)
+    # Pages of files are inside `used` and go when they must: they kill nothing.
+    used = share(memory.needed, memory.limit)
+    whole = memory.host_total
     if memory.source != "host" and seen.acts("memory", used, "mem_pressure"):
-        yield Condition(
-            "mem_pressure",
-            Severity.WARN,
-            f"{used:.0%} of the cgroup's memory is used, cache not counted",
-            "cgroup",
-        )
+        text = f"{used:.0%} of the cgroup's memory is used, cache not counted"
+        if memory.level not in (None, "/"):
+            text += f"; the limit is that of {memory.level}"
+        if memory.soft:
+            text += "; at memory.high the kernel slows it down"
+        yield Condition("mem_pressure", Severity.WARN, text, "cgroup")
+    elif memory.source == "host" or (memory.limit or math.inf) >= (whole or 0):
+        room = share(memory.host_room, whole)
+        taken = None if room is None else 1 - room
+        if seen.acts("host_memory", taken, "mem_pressure"):
+            text = f"{taken:.0%} of the machine's memory is used, cache not counted; no cgroup limits it"
+            yield Condition("mem_pressure", Severity.WARN, text, "meminfo")
 
 
 def _oom(seen: Now) -> Iterator[Condition]:
@@ -213,6 +235,10 @@ def _oom(seen: Now) -> Iterator[Condition]:
         return
     if oom.since_made:
         evidence = f"exit 137, and the cgroup has counted {oom.times} OOM kill(s) since it was made"
+        if oom.by_log:
+            evidence = f"its log ends with Killed, and the cgroup has counted {oom.times} OOM kill(s) since it was made"
+        if oom.peak is not None:
+            evidence += f"; its memory was once {oom.peak:.0%} full"
     else:
         times = f"{oom.times} time{'s' if oom.times > 1 else ''}"
         evidence = f"the cgroup's oom_kill counter rose {times}"

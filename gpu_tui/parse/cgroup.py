@@ -6,68 +6,129 @@ not there has no lines, and its number stays unknown.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
+from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import CpuCounters, Memory
 
 NO_LIMIT_FROM = 1 << 60  # v1 writes "no limit" as a huge number
 KIB = 1024
+MOST_LEVELS = 16
+LONGEST_NAME = 200
 
 Fields = Mapping[str, str]
 
 
 def parse_memory(text: bytes) -> Memory | None:
-    """Memory by the cgroup that bounds the job, else by the host; None where nothing was readable."""
-    fields = _fields(text)
-    if "v2.current" in fields:
-        return _memory(
-            "cgroup2",
-            used=_number(fields.get("v2.current")),
-            limit=_number(fields.get("v2.max")),
-            peak=_number(fields.get("v2.peak")),
-            oom_kill=_number(fields.get("v2.events.oom_kill")),
-            cache=_number(fields.get("v2.stat.inactive_file")),
-        )
-    if "v1.usage" in fields:
-        return _memory(
-            "cgroup1",
-            used=_number(fields.get("v1.usage")),
-            limit=_number(fields.get("v1.limit")),
-            peak=_number(fields.get("v1.peak")),
-            oom_kill=_number(fields.get("v1.oom.oom_kill")),
-            cache=_number(fields.get("v1.stat.total_inactive_file")),
-        )
+    """Memory by the cgroup that binds, else by the host; None where nothing was readable.
+
+    Of nested cgroups with a limit the one binds in which the least is left.
+    """
+    levels = _levels(text)
+    fields = levels[0]
+    host_room, host_total = _host(fields)
+    for version, used in (("v2", "v2.current"), ("v1", "v1.usage")):
+        known = [_cgroup(version, level) for level in levels if used in level]
+        if known:
+            if version == "v1":  # there a kill is counted in the victim's own cgroup alone
+                known = _summed(known)
+            binds = min(known, key=_room)
+            return replace(binds, host_room=host_room, host_total=host_total)
     total, free = _kib(fields.get("meminfo.MemTotal:")), _kib(fields.get("meminfo.MemAvailable:"))
     if total is None:
         return None
     why = {"peak": "no cgroup bounds this job: these are the host's numbers"}
-    used = None if free is None else max(0, total - free)
-    if used is None:
+    taken = None if free is None else max(0, total - free)
+    if taken is None:
         why["used"] = "this kernel does not report MemAvailable"
     oom_kill = _number(fields.get("vmstat.oom_kill"))
     if oom_kill is None:
         why["oom_kill"] = "this kernel does not count it"
-    return Memory("host", used, total, None, oom_kill, why=why)
+    return Memory(
+        "host", taken, total, None, oom_kill, why=why, host_room=host_room, host_total=host_total
+    )
 
 
-def _memory(
-    source: str,
-    *,
-    used: int | None,
-    limit: int | None,
-    peak: int | None,
-    oom_kill: int | None,
-    cache: int | None,
-) -> Memory:
-    why = {}
-    if limit is None or limit >= NO_LIMIT_FROM:
-        limit = None
-        why["limit"] = "this cgroup sets no limit"
-    for name, value in (("used", used), ("peak", peak), ("oom_kill", oom_kill)):
+def _levels(text: bytes) -> list[Fields]:
+    """The fields of each nested cgroup, from ours outwards; what belongs to none is in the first."""
+    parts: dict[int, list[bytes]] = {0: []}
+    at = 0
+    for line in text.split(b"\n"):
+        key, _, value = line.strip().partition(b" ")
+        if key == b"level":
+            at = _number(value.decode("ascii", "replace")) or 0
+            if at >= MOST_LEVELS:
+                break
+            continue
+        # Of every section the lines of the cgroups come last, or it has none.
+        home = at if key.startswith((b"v1.", b"v2.")) else 0
+        parts.setdefault(home, []).append(line)
+    return [_fields(b"\n".join(parts[number])) for number in sorted(parts)]
+
+
+def _host(fields: Fields) -> tuple[int | None, int | None]:
+    """What the machine can still give, and out of how much: its memory without huge pages, and its swap."""
+    total, room = (_kib(fields.get(f"meminfo.{key}:")) for key in ("MemTotal", "MemAvailable"))
+    if total is None or room is None:
+        return None, None
+    swap, unused, huge = (
+        _kib(fields.get(f"meminfo.{key}:")) or 0 for key in ("SwapTotal", "SwapFree", "Hugetlb")
+    )
+    whole = max(0, total - huge) + swap
+    return min(room + unused, whole), whole
+
+
+def _room(memory: Memory) -> float:
+    if memory.limit is None or memory.needed is None:
+        return math.inf
+    return memory.limit - memory.needed
+
+
+def _summed(known: list[Memory]) -> list[Memory]:
+    """Each with the kills of those inside it, too."""
+    kills: int | None = None
+    found = []
+    for memory in known:
+        if memory.oom_kill is not None:
+            kills = (kills or 0) + memory.oom_kill
+        found.append(replace(memory, oom_kill=kills if memory.oom_kill is not None else None))
+    return found
+
+
+def _cgroup(version: str, fields: Fields) -> Memory:
+    def number(name: str) -> int | None:
+        return _number(fields.get(f"{version}.{name}"))
+
+    if version == "v2":
+        source, used, peak, oom = "cgroup2", "current", number("peak"), number("events.oom_kill")
+        limit, soft = _least(number("max"), number("high"))
+        cache = number("stat.inactive_file"), number("stat.active_file")
+    else:
+        source, used, peak, oom = "cgroup1", "usage", number("peak"), number("oom.oom_kill")
+        limit, soft = _least(number("limit"), None)
+        cache = number("stat.total_inactive_file"), number("stat.total_active_file")
+    why = {} if limit is not None else {"limit": "this cgroup sets no limit"}
+    taken = number(used)
+    for name, value in (("used", taken), ("peak", peak), ("oom_kill", oom)):
         if value is None:
             why[name] = "this kernel does not report it"
-    return Memory(source, used, limit, peak, oom_kill, why, cache)
+    dropped = [part for part in cache if part is not None]
+    level = fields.get(f"{version}.name")
+    return Memory(
+        source, taken, limit, peak, oom, why, sum(dropped) if dropped else None,
+        level=None if level is None else plain(level, LONGEST_NAME) or "/", soft=soft,
+    )  # fmt: skip
+
+
+def _least(limit: int | None, high: int | None) -> tuple[int | None, bool]:
+    """The lower of two limits, and whether it is memory.high."""
+    hard, soft = (None if one is None or one >= NO_LIMIT_FROM else one for one in (limit, high))
+    if soft is not None and (hard is None or soft < hard):
+        return soft, True
+    return hard, False
 
 
 def parse_cpu(text: bytes) -> CpuCounters | None:

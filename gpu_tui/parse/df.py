@@ -16,11 +16,30 @@ from gpu_tui.parse.nvidia_smi import TIMED_OUT
 
 KIB = 1024
 _ROW = re.compile(
-    r"(?<!\S)([0-9]{1,20}|-) +(-?[0-9]{1,20}|-) +(?:-?[0-9]{1,20}|-) +(?:[0-9]{1,20}%|-) +(/.{0,4096})$",
+    r"(?<!\S)([0-9]{1,20}|-) +(-?[0-9]{1,20}|-) +(-?[0-9]{1,20}|-) +(?:[0-9]{1,20}%|-) +(/.{0,4096})$",
     re.ASCII,
 )
 _OCTAL = re.compile(r"\\([0-7]{3})", re.ASCII)
 MAX_BYTES = 16_384
+NOT_ASKED = "not asked: df of another mount does not return"
+HUNG = "df did not return: the mount behind it may be dead"
+_BARE = re.compile(r"[\w./~+-]{1,100}", re.ASCII)  # a path that df repeats as it was asked
+TURNED = "!"  # instead of a device, in a line of the mount table: the kernel made it read-only
+# What strerror says of a mount whose server or program is gone, in glibc and in musl.
+_STALE = re.compile(r"stale .{0,12}handle", re.IGNORECASE)
+_CUT_OFF = re.compile(
+    r"not connected|endpoint shutdown|socket shutdown|connection (?:abort|refused|reset|timed out)|"
+    r"connection aborted|operation timed out|host is (?:down|unreachable)|no route to host|"
+    r"network (?:is|unreachable)|caused connection abort",
+    re.IGNORECASE,
+)
+# And what it says of a path where no disk is at fault.
+_NO_FAULT = re.compile(
+    r"permission denied|operation not permitted|no such file|can't find mount point|not a directory|"
+    r"symbolic link|name too long|not supported|not implemented|value too large|cannot read table|"
+    r"no file systems|option|not found|resource temporarily|cannot allocate|interrupted",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +49,7 @@ class MountEntry:
     directory: str
     fstype: str
     read_only: bool
+    turned: bool = False  # read-only by the kernel's own decision: it was mounted writable
 
 
 def parse_mount_table(text: bytes) -> Mapping[str, MountEntry]:
@@ -39,9 +59,9 @@ def parse_mount_table(text: bytes) -> Mapping[str, MountEntry]:
         fields = line.split(" ")
         if len(fields) >= 4:
             directory = _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), fields[1])
-            table[directory] = MountEntry(
-                directory, plain(fields[2], 40), "ro" in fields[3].split(",")
-            )
+            turned = fields[0] == TURNED
+            read_only = turned or "ro" in fields[3].split(",")
+            table[directory] = MountEntry(directory, plain(fields[2], 40), read_only, turned)
     return table
 
 
@@ -58,14 +78,17 @@ def parse_mount(
     `by_inodes` is None where it was not asked, because the first question already hung.
     """
     why: dict[str, str] = {}
-    size, used, directory = _row(by_bytes, bytes_exit)
+    size, used, available, directory = _row(by_bytes, bytes_exit)
+    trouble = _trouble(size, path, table or {}) if isinstance(size, str) else None
+    if trouble == "error" and size == NO_PATH:
+        size = "it is mounted, and nothing can be read there"
     if isinstance(size, str):
         why["bytes_total"] = why["bytes_used"] = size
         size = used = None
     elif used is None:
         why["bytes_used"] = NOT_REPORTED
     inodes: int | str | None
-    inodes, inodes_used, directory2 = _row(by_inodes or b"", inodes_exit)
+    inodes, inodes_used, _, directory2 = _row(by_inodes or b"", inodes_exit)
     if by_inodes is None:
         inodes = why.get("bytes_total", "not asked")
     if isinstance(inodes, str) or not inodes:
@@ -74,7 +97,10 @@ def parse_mount(
         inodes = inodes_used = None
     elif inodes_used is None:
         why["inodes_used"] = NOT_REPORTED
-    entry = _entry(directory or directory2, table or {})
+    place = directory or directory2
+    if place is not None and (own := path.rstrip("/") or "/") in (table or {}):
+        place = own  # a busybox names the first mount of the same device
+    entry = _entry(place, table or {})
     if entry is None:
         why["fstype"] = "not in the mount table"
     return Mount(
@@ -86,12 +112,24 @@ def parse_mount(
         inodes_total=inodes,
         read_only=entry.read_only if entry else False,
         why=why,
+        bytes_available=None if size is None or available is None else available * KIB,
+        place=place,
+        trouble=trouble,
+        turned=entry.turned if entry else False,
     )
 
 
-def mounted_at(by_bytes: bytes, code: int) -> str | None:
-    """The directory where the filesystem that was asked about is mounted; None where `df` does not say."""
-    return _row(by_bytes, code)[2]
+def unasked(path: str) -> Mount:
+    """The row of a mount that was not asked about, because another one hangs."""
+    why = dict.fromkeys(("bytes_total", "bytes_used", "inodes_total", "inodes_used"), NOT_ASKED)
+    return Mount(path, None, None, None, None, None, why=why)
+
+
+def mount_point(path: str, table: Mapping[str, MountEntry]) -> str | None:
+    """The innermost mount of the table that `path` lies on, the root disk aside."""
+    parts = path.rstrip("/").split("/")
+    above = ("/".join(parts[:depth]) for depth in range(len(parts), 1, -1))
+    return next((directory for directory in above if directory in table), None)
 
 
 def is_missing(mount: Mount) -> bool:
@@ -99,20 +137,26 @@ def is_missing(mount: Mount) -> bool:
     return mount.why.get("bytes_total") == NO_PATH
 
 
-def _row(output: bytes, code: int) -> tuple[int | str | None, int | None, str | None]:
-    """Size, used and mount point; instead of the size the reason where there is no row."""
+def _row(output: bytes, code: int) -> tuple[int | str | None, int | None, int | None, str | None]:
+    """Size, used, available and mount point; instead of the size the reason where there is no row."""
     if code in TIMED_OUT:
-        return "df did not return: the mount behind it may be dead", None, None
+        return HUNG, None, None, None
     lines = output[:MAX_BYTES].decode("utf-8", "replace").split("\n")
     rows = [line for line in lines if line.strip() and not line.startswith(("Filesystem", "df: "))]
     match = _ROW.search(" ".join(rows))  # a long device name may stand on a line of its own
     if match is None:
-        return _complaint(lines, code), None, None
-    size, used, directory = match.groups()
+        return _complaint(lines, code), None, None, None
+    size, used, available, directory = match.groups()
     if size == "-":
-        return NOT_REPORTED, None, directory
-    # More free than there is, as some servers say, makes a used that is below nothing.
-    return int(size), None if used.startswith("-") else int(used), directory
+        return NOT_REPORTED, None, None, directory
+    # More free than there is, as some servers say, makes a used that is below nothing. An available below
+    # nothing is what root has taken of the reserved blocks.
+    return (
+        int(size),
+        None if used.startswith("-") else int(used),
+        None if available == "-" else max(0, int(available)),
+        directory,
+    )
 
 
 def _complaint(lines: Sequence[str], code: int) -> str:
@@ -120,6 +164,21 @@ def _complaint(lines: Sequence[str], code: int) -> str:
     if "No such file" in said or "can't find mount point" in said:  # coreutils, busybox
         return NO_PATH
     return plain(said) or f"df printed no row (exit {code})"
+
+
+def _trouble(why: str, path: str, table: Mapping[str, MountEntry]) -> str | None:
+    """What is wrong with the disk at `path` that gave no row, as `Mount.trouble` has it; None where nothing shows it."""
+    if why == HUNG:
+        return "hung"
+    if why == NO_PATH:  # a busybox says so of a mount that is there, too, and cannot be read
+        return "error" if path in table else None
+    if not why.startswith("df: ") or (_BARE.fullmatch(path) and path.lstrip("~") not in why):
+        return None
+    if _STALE.search(why):
+        return "stale"
+    if _CUT_OFF.search(why):
+        return "not-connected"
+    return None if _NO_FAULT.search(why.rpartition(": ")[2]) else "error"
 
 
 def _entry(directory: str | None, table: Mapping[str, MountEntry]) -> MountEntry | None:

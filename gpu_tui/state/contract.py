@@ -16,6 +16,7 @@ from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import DangerClock
 from gpu_tui.core.findings import Finding, Severity, in_order
 from gpu_tui.core.metrics import Metric
+from gpu_tui.core.mount_state import shown, state_of
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
@@ -241,6 +242,10 @@ def _memory(view: InstanceView) -> Json | None:
         "limit": memory.limit,
         "peak": memory.peak,
         "oom_kill": memory.oom_kill,
+        "level": memory.level,
+        "needed": memory.needed,
+        "host_available": memory.host_room,
+        "host_total": memory.host_total,
         "why": dict(memory.why),
     }
 
@@ -258,14 +263,20 @@ def _cpu(view: InstanceView) -> Json | None:
 
 
 def _mount(mount: Mount, view: InstanceView) -> Json:
+    fault = view.mount_faults.get(mount.path)
+    mount = shown(mount, fault)
     return {
         "path": mount.path,
         "fstype": mount.fstype,
         "bytes_used": mount.bytes_used,
         "bytes_total": mount.bytes_total,
+        "bytes_available": mount.bytes_available,
         "inodes_used": mount.inodes_used,
         "inodes_total": mount.inodes_total,
         "full_in_seconds": _rounded(view.full_in.get(mount.path), 0),
+        "mounted_at": mount.place,
+        "read_only": mount.read_only,
+        "state": state_of(mount, fault),
         "why": dict(mount.why),
     }
 

@@ -13,7 +13,9 @@ from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock, clocks_of, staged
 from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.growth import steady_rate
 from gpu_tui.core.jobs import Job
+from gpu_tui.core.mount_state import fault_of
 from gpu_tui.core.own_clocks import JOBS_SHOWN, Fill, Seen, own_clocks
 from gpu_tui.core.rules import Idle
 from gpu_tui.core.series import Series
@@ -23,7 +25,6 @@ from gpu_tui.state.history import Anchored
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.timeline import MARKED, last_alive, stop_mark
 
-FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
 READING_KEPT = 600.0  # a rate whose last point is older says nothing of now
 IDLE_AFTER = 600.0
 AUTO_OFF_HOURS = "autoShutdownTimeout"  # Paperspace: hours by the wall clock from the last start
@@ -165,10 +166,10 @@ def _balance(kept: InstanceState, account: Account | None) -> tuple[float | None
 # --- readings ----------------------------------------------------------------------------------
 
 
-def full_in(kept: InstanceState) -> dict[str, float]:
+def full_in(kept: InstanceState, now: float) -> dict[str, float]:
     """Seconds until each mount is full at the present rate, by path: the sooner of bytes and inodes."""
     left: dict[str, float] = {}
-    for path, _, seconds, _ in _mount_rates(kept):
+    for path, _, seconds, _ in _mount_rates(kept, now):
         left[path] = max(0.0, min(seconds, left.get(path, seconds)))
     return left
 
@@ -178,7 +179,7 @@ def _fills(kept: InstanceState, now: float) -> Iterator[Fill]:
     if track is not None and track.good is not None:
         read_at = track.good.taken_at
         if now - read_at <= READING_KEPT:
-            for path, axis, seconds, watched in _mount_rates(kept):
+            for path, axis, seconds, watched in _mount_rates(kept, now):
                 yield Fill(axis, path, read_at + seconds, watched)
     memory, series = kept.fresh(metrics.MEMORY, now), kept.series.get("memory_needed")
     if memory is None or memory.source == "host" or not memory.limit or series is None:
@@ -196,15 +197,14 @@ def _fills(kept: InstanceState, now: float) -> Iterator[Fill]:
         yield Fill("memory", "", at + left, at - began)
 
 
-def _mount_rates(kept: InstanceState) -> Iterator[tuple[str, str, float, float]]:
+def _mount_rates(kept: InstanceState, now: float) -> Iterator[tuple[str, str, float, float]]:
     """Path, axis, seconds to full (below 0: since then it is) and seconds watched, of everything that grows."""
+    before = kept.mounts_before.read(now)
     for mount in kept.value(metrics.MOUNTS) or ():
-        if mount.read_only:
+        if mount.read_only or fault_of(mount, before.get(mount.path)) is not None:
             continue
-        for axis, used, total in (
-            ("bytes", mount.bytes_used, mount.bytes_total),
-            ("inodes", mount.inodes_used, mount.inodes_total),
-        ):
+        for axis in ("bytes", "inodes"):
+            used, total = mount.counts(axis)
             series = kept.series.get(f"{axis}:{mount.path}")
             found = _time_to_full(series, used, total)
             if found is not None and not (found[0] > 0 and _at_rest(kept, series)):
@@ -223,14 +223,15 @@ def _time_to_full(
 ) -> tuple[float, float] | None:
     if series is None or used is None or not total or len(series) < 2:
         return None
-    rate, known = series.rate(), series.points.known()
-    if rate is None or rate <= 0 or known is None:
+    known = series.points.known()
+    if known is None:
         return None
     (began, _), (ended, _) = known
-    if ended - began < FILL_SPAN:
-        return None
-    left = (total - used) / rate if used < total else _full_since(series, total) - ended
-    return left, ended - began
+    if used >= total:
+        grew = (series.rate() or 0.0) > 0
+        return (_full_since(series, total) - ended, ended - began) if grew else None
+    rate = steady_rate(series.points, used, total)
+    return None if rate is None else ((total - used) / rate, ended - began)
 
 
 def _full_since(series: Series, total: int) -> float:

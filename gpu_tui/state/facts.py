@@ -380,10 +380,7 @@ def _is_above(path: str, file: str) -> bool:
 
 
 def _is_full(mount: Mount) -> bool:
-    used = (
-        share(mount.bytes_used, mount.bytes_total),
-        share(mount.inodes_used, mount.inodes_total),
-    )
+    used = [share(*mount.counts(axis)) for axis in ("bytes", "inodes")]
     return not mount.read_only and any(part is not None and part >= FULL_SHARE for part in used)
 
 

@@ -26,7 +26,7 @@ from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.queue_history import MILESTONES, CellStarted, QueueHistory, QueueOpened
-from gpu_tui.core.readings import CpuCounters, GpuTable
+from gpu_tui.core.readings import CpuCounters, GpuTable, Memory
 from gpu_tui.core.sample import NO_TRACK, Absent, Freshness, Reading, Track
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT, gives_no_cell
@@ -41,6 +41,7 @@ from gpu_tui.state.known_ends import KnownEnds
 from gpu_tui.state.last_queue import QueueKept
 from gpu_tui.state.logbuffer import LogPool
 from gpu_tui.state.meter import Meter
+from gpu_tui.state.mounts_before import MountsBefore
 from gpu_tui.state.paid import remember, remembered
 from gpu_tui.state.panes import with_programs
 from gpu_tui.state.past import Past
@@ -100,6 +101,7 @@ class InstanceState:
         self.meter = Meter()
         self.paid = remembered(history, instance)  # when it last ran
         self.past = Past()
+        self.mounts_before = MountsBefore(history, instance)
         self.joined = Joined()
         self.log_lives = LogLives()
         self._contact_written = 0.0
@@ -221,9 +223,10 @@ class InstanceState:
                 memory = self.value(metrics.MEMORY)
                 if memory is None:
                     return
+                if isinstance(old.value, Memory) and old.value.level != memory.level:
+                    self.series.pop("memory_needed", None)  # another cgroup's
                 self._point("memory", at, share(memory.used, memory.limit))
-                needed = None if memory.used is None else memory.used - (memory.cache or 0)
-                self._point("memory_needed", at, needed)
+                self._point("memory_needed", at, memory.needed)
             case metrics.CPU.name:
                 new = self.value(metrics.CPU)
                 if old.good and isinstance(old.good.value, CpuCounters) and new:
@@ -231,7 +234,9 @@ class InstanceState:
                 elif new:
                     self.cpu = CpuUse(new.quota_cores, host_load1=new.host_load1)
             case metrics.MOUNTS.name:
-                for mount in self.value(metrics.MOUNTS) or ():
+                mounts = self.value(metrics.MOUNTS) or ()
+                self.mounts_before.look(mounts, self.link.host_key, at)
+                for mount in mounts:
                     self._point(f"bytes:{mount.path}", at, mount.bytes_used)
                     self._point(f"inodes:{mount.path}", at, mount.inodes_used)
 

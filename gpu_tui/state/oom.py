@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from gpu_tui.core import metrics
+from gpu_tui.core.alarms import by_sigkill
+from gpu_tui.core.facts import MOVES_WITHIN
+from gpu_tui.core.levels import share
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.queue_history import CellRun
 from gpu_tui.core.rules import OomKill
@@ -11,6 +14,8 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.witness import STAMP_SLACK, box_time
 
 ONE_LOOK = 10.0  # seconds that it takes until everything was asked once
+NO_CELL = ""  # no cell is called so, and None is the run as a whole
+FULL_PEAK = 0.95  # of the limit: a peak that says the limit was reached
 KILL_SLACK = 30.0  # from a kill to its end line, or to the next process table
 
 
@@ -38,14 +43,55 @@ def oom_of(kept: InstanceState, now: float, queue: Queue, run: Run | None) -> Oo
 
 
 def _oom_before_we_came(kept: InstanceState, now: float, queue: Queue) -> OomKill | None:
-    """An exit 137 before the first look at a counter that is not 0."""
+    """An exit 137, or a bare Killed at the end of a log, before the first look at a counter that is not 0."""
     memory = kept.fresh(metrics.MEMORY, now)
+    if memory is None or not memory.oom_kill:
+        return None
+    peak = share(memory.peak, memory.limit)
+    full = peak if peak is not None and peak >= FULL_PEAK else None
     killed = [cell for cell in queue.cells if cell.exit_code == 137]
-    if memory is None or not memory.oom_kill or not killed:
+    if killed:
+        if _known_before(kept, killed[-1].finished_at, now):
+            return None
+        return OomKill(memory.oom_kill, killed[-1].name, since_made=True, peak=full)
+    name = _shot(kept, queue)
+    if name == NO_CELL:
         return None
-    if _counted_before(kept, killed[-1].finished_at, now):
-        return None
-    return OomKill(memory.oom_kill, killed[-1].name, since_made=True)
+    return OomKill(memory.oom_kill, name, since_made=True, by_log=True, peak=full)
+
+
+def _shot(kept: InstanceState, queue: Queue) -> str | None:
+    """The cell whose log ended with the word of a SIGKILL before the first look; of several the last."""
+    over = (CellState.FAILED, CellState.CANNOT_TELL)
+    ended: list[str | None] = [cell.name for cell in queue.cells if cell.state in over]
+    if not queue.cells:
+        ended = [source.cell for source in kept.logs.buffers]
+    for name in reversed(ended):
+        failure = kept.book.failure(name, ended=True)
+        if failure is None or not by_sigkill(failure):
+            continue
+        if kept.witness.alive_at is None or _still_before(kept, failure.path):
+            return name
+    return NO_CELL
+
+
+def _still_before(kept: InstanceState, path: str) -> bool:
+    """The log stood still when the counter was first read, though something runs on the box."""
+    files, since = kept.value(metrics.FILES), kept.witness.oom_since
+    stat = files.found.get(path) if files else None
+    return (
+        stat is not None
+        and since is not None
+        and kept.timeline.ours(stat.mtime) < since - MOVES_WITHIN
+    )
+
+
+def _known_before(kept: InstanceState, finished_at: float | None, now: float) -> bool:
+    """The counter was already watched when this cell ended, whatever has run since."""
+    since, box_now = kept.witness.oom_since, box_time(kept.tracks, now)
+    if finished_at is None or since is None or box_now is None:
+        return _counted_before(kept, finished_at, now)
+    return finished_at >= box_now - (now - since)
 
 
 def _left_no_word(cell: Cell) -> bool:

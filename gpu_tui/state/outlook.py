@@ -14,6 +14,7 @@ from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
+from gpu_tui.core.mount_state import MountFault, fault_of
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.remedies import OTHER_QUEUE
 from gpu_tui.core.rules import Condition, Idle, Now, conditions, ended_at
@@ -76,6 +77,7 @@ def view_of(
         account=account, queue=queue, alive=alive, idle=idle, thresholds=thresholds,
     )  # fmt: skip
     halts, all_halt = stopped(kept, run, queue, now)
+    mounts, faults = kept.fresh(metrics.MOUNTS, now) or (), _faults(kept, now)
     seen = Now(
         now=now,
         link=kept.link,
@@ -86,7 +88,8 @@ def view_of(
         gpus=table,
         memory=kept.fresh(metrics.MEMORY, now),
         oom=oom_of(kept, now, queue, run),
-        mounts=kept.fresh(metrics.MOUNTS, now) or (),
+        mounts=mounts,
+        faults=faults,
         queue=queue,
         roster=kept.value(metrics.ROSTER),
         clocks=clocks,
@@ -135,8 +138,9 @@ def view_of(
         series=_series_view(kept),
         series_basis=kept.past.basis(kept.series),
         courses={cell: tuple(trace.by_step) for cell, trace in kept.cells.items()},
-        full_in=full_in(kept),
         runner=kept.runners.runner,
+        full_in=full_in(kept, now),
+        mount_faults=faults,
         delivered=delivered(kept, now),
     )
 
@@ -146,6 +150,13 @@ def _link(kept: InstanceState) -> LinkState:
     link = kept.link
     known = kept.provider.state == "stopped" and kept.provider.error is None
     return replace(link, next=STOPPED_NEXT) if known and link.state in SILENT else link
+
+
+def _faults(kept: InstanceState, now: float) -> Mapping[str, MountFault]:
+    """By path of the mount, why the runs cannot use it, as of the last reading."""
+    before, mounts = kept.mounts_before.read(now), kept.value(metrics.MOUNTS) or ()
+    found = ((mount.path, fault_of(mount, before.get(mount.path))) for mount in mounts)
+    return {path: fault for path, fault in found if fault is not None}
 
 
 def _open_end(kept: InstanceState) -> tuple[Condition, ...]:

@@ -15,6 +15,7 @@ from gpu_tui.core.clocks import BOUND_WORDS
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, in_order
 from gpu_tui.core.levels import share
+from gpu_tui.core.mount_state import shown
 from gpu_tui.core.plain import plain
 from gpu_tui.core.queue_words import queue_words
 from gpu_tui.core.speech import headed, joined, listed, say, told
@@ -282,7 +283,8 @@ def _vitals_line(view: InstanceView) -> str:
     else:
         parts.append(f"{say('mem')} {_percent(used)}")
     for mount in view.track(metrics.MOUNTS).value or ():
-        size = _percent(share(mount.bytes_used, mount.bytes_total))
+        mount = shown(mount, view.mount_faults.get(mount.path))
+        size = _percent(share(*mount.counts("bytes")))
         inodes = _percent(share(mount.inodes_used, mount.inodes_total))
         if mount.lacks("inodes"):
             inodes = "–"  # absent, not unknown

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Money
+from gpu_tui.core.mount_state import shown
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.sweep import Cell, CellState
@@ -50,6 +51,8 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
     "cpu_quota_cores": ("gauge", "Cores that the job may use."),
     "mount_used_bytes": ("gauge", "Bytes in use on a mount."),
     "mount_size_bytes": ("gauge", "Bytes of a mount."),
+    "mount_available_bytes": ("gauge", "Bytes that a user may still write on a mount."),
+    "mount_bad": ("gauge", "1 while the runs cannot use a mount, by state."),
     "mount_used_inodes": ("gauge", "Inodes in use on a mount."),
     "mount_size_inodes": ("gauge", "Inodes of a mount; no sample where it has no count."),
     "mount_full_in_seconds": ("gauge", "Time until a mount is full at the present rate."),
@@ -193,10 +196,15 @@ def _memory(samples: _Samples, view: InstanceView) -> None:
 
 
 def _mounts(samples: _Samples, view: InstanceView) -> None:
-    for mount in _fresh(view, metrics.MOUNTS) or ():
+    for read in _fresh(view, metrics.MOUNTS) or ():
+        fault = view.mount_faults.get(read.path)
+        mount = shown(read, fault)
         labels = {"instance": view.name, "mountpoint": mount.path}
         samples.add("mount_used_bytes", mount.bytes_used, **labels)
         samples.add("mount_size_bytes", mount.bytes_total, **labels)
+        samples.add("mount_available_bytes", mount.bytes_available, **labels)
+        if fault is not None:
+            samples.add("mount_bad", 1, **labels, state=fault.state)
         samples.add("mount_used_inodes", mount.inodes_used, **labels)
         samples.add("mount_size_inodes", mount.inodes_total, **labels)
         samples.add("mount_full_in_seconds", view.full_in.get(mount.path), **labels)

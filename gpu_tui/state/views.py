@@ -14,6 +14,7 @@ from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import Metric
+from gpu_tui.core.mount_state import MountFault
 from gpu_tui.core.number import told_amount
 from gpu_tui.core.profile import LOGIN_NODE, Profile, Sign
 from gpu_tui.core.readings import CpuCounters, GpuTable
@@ -99,6 +100,8 @@ class InstanceView:
         default_factory=dict
     )  # mount path -> seconds at present rate
     runner: Runner | None = None  # what ran its queue, as it was seen last
+    # mount path -> why the runs cannot use it
+    mount_faults: Mapping[str, MountFault] = field(default_factory=dict)
     # each of results.cells -> its artifacts are all in the results on the box; None: not known
     delivered: Mapping[str, bool | None] = field(default_factory=dict)
 

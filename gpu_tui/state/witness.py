@@ -34,6 +34,8 @@ SMOOTHED = 30.0  # seconds of work that count: one that computes in bursts does 
 AT_WORK = 0.1  # cores: a process that waits uses less, also one that polls for its peers
 
 RUNNER_LAST = "runner_last"  # the counter with the box on which the queue's shell lived last
+OOM_LEVELS = "oom_levels"  # what the history calls the last counter of each cgroup
+LEVELS_KEPT = 16
 PULSE = "pulse"  # what the history calls the last look at the files
 
 Tracks = Mapping[str, Track[object]]
@@ -68,6 +70,8 @@ class Witness:
         # The queue's own shell lived at the last sight of the run, also in an earlier watch.
         self.runner_last = history.counter(instance.name, RUNNER_LAST) == box_of(instance)
         self._oom_last: int | None = None
+        self._oom_level = ""  # the cgroup of that counter
+        self._oom_counts: dict[str, int] = {}  # by cgroup
         self._oom_looked: float | None = None
         self._oom_written: float | None = None  # when that was last put down
         self._boot_id = history.counter(instance.name, "boot_id")
@@ -91,7 +95,7 @@ class Witness:
             self._files(value, tracks, at)
         elif metric == metrics.MEMORY.name and isinstance(value, Memory):
             if value.oom_kill is not None:
-                self._oom(value.oom_kill, at)
+                self._oom(value.oom_kill, value.level or "", at)
         elif metric == metrics.HOST.name and isinstance(value, Host) and value.boot_id:
             self._boot(value.boot_id, at)
         elif metric == metrics.PROCESSES.name and isinstance(value, tuple):
@@ -140,10 +144,17 @@ class Witness:
         """One of these processes keeps a core at work; at a first look: it was found running."""
         return any(self._shares.get(pid, 0.0) >= AT_WORK for pid in pids)
 
-    def _oom(self, count: int, at: float) -> None:
-        """The first look ever is a baseline; later looks, also after a restart, give a difference."""
+    def _oom(self, count: int, level: str, at: float) -> None:
+        """The first look ever is a baseline; later looks, also after a restart, give a difference.
+
+        `level`: the cgroup whose counter it is. Of nested ones now this one binds and now that one.
+        """
         if self.oom_base is None:
-            self._first_oom(count, at)
+            self._first_oom(count, level, at)
+        elif level != self._oom_level:
+            self._oom_last = self._oom_counts.get(level, count)
+            self.oom_base = self._oom_last
+        self._oom_level = level
         last = self._oom_last if self._oom_last is not None else count
         if count < last:  # another cgroup: it counts from the beginning
             self.oom_base, self.oom_since, self.oom_rose = 0, at, None
@@ -158,12 +169,19 @@ class Witness:
             self._keep("oom_rose", f"{self.oom_rose.after} {at} {self.oom_rose.times}", at)
         self._oom_last, self._oom_looked = count, at
         self._keep("oom_kill", str(count), at)
+        self._oom_counts[level] = count
+        while len(self._oom_counts) > LEVELS_KEPT:
+            del self._oom_counts[next(iter(self._oom_counts))]
+        self._keep(OOM_LEVELS, json.dumps(self._oom_counts), at)
         if self._oom_written is None or not 0 <= at - self._oom_written < CONTACT_EVERY:
             self._oom_written = at
             self._keep("oom_looked", f"{at}", at)
 
-    def _first_oom(self, count: int, at: float) -> None:
+    def _first_oom(self, count: int, level: str, at: float) -> None:
         kept = _number(self._history.counter(self._instance.name, "oom_kill"))
+        self._oom_counts = _counts(self._history.counter(self._instance.name, OOM_LEVELS))
+        if self._oom_counts:  # 0.1.0 kept one number, of the nearest cgroup
+            kept = self._oom_counts.get(level)
         since = _number(self._history.counter(self._instance.name, "oom_since"))
         if kept is None or kept > count:
             self.oom_base, self.oom_since, self._oom_last = count, at, count
@@ -183,6 +201,7 @@ class Witness:
             self.rebooted_at = at
             self.oom_base = self.oom_rose = None
             self._keep("oom_kill", "", at)
+            self._keep(OOM_LEVELS, "", at)
         self._boot_id = boot_id
         self._keep("boot_id", boot_id, at)
 
@@ -267,3 +286,14 @@ def _numbers(text: str | None, box: str) -> tuple[float, ...]:
     except (ValueError, TypeError, OverflowError, RecursionError):
         return ()
     return numbers if whose == box and all(map(isfinite, numbers)) else ()
+
+
+def _counts(text: str | None) -> dict[str, int]:
+    """Kills by cgroup, as they were kept."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {level: count for level, count in found.items() if type(count) is int}

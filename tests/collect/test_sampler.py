@@ -85,6 +85,9 @@ def value(event):  # type: ignore[no-untyped-def]
     return event.sample.value
 
 
+HOST = {"host_room": 400 * 1024, "host_total": 1000 * 1024}  # as the box's meminfo has it
+
+
 async def test_every_metric_of_a_box(files: ShellBox, shell: str):
     files.cgroup2()
     files.file("home/q 1.txt", "configs/no_aug.yaml reconstruction 5\n")
@@ -102,7 +105,7 @@ async def test_every_metric_of_a_box(files: ShellBox, shell: str):
     assert table.gpus[0].processes[0].pid == 4127
 
     memory = value(got["memory"])
-    assert memory == Memory("cgroup2", 5000, 8000, 7000, 3, {}, 1000)
+    assert memory == Memory("cgroup2", 5000, 8000, 7000, 3, {}, 1000, "/", **HOST)
     assert value(got["cpu"]) == CpuCounters(16.0, 2.5, 10, 4, 490.1)
 
     host = value(got["host"])
@@ -286,7 +289,7 @@ async def first(box: ShellBox, shell: str, metric: str, **changes: object):  # t
 async def test_cgroup_v1(files: ShellBox, shell: str):
     files.cgroup1()
     memory = (await first(files, shell, "memory")).value
-    assert memory == Memory("cgroup1", 5000, 8000, 6000, 1, {}, 700)
+    assert memory == Memory("cgroup1", 5000, 8000, 6000, 1, {}, 700, "/", **HOST)
     cpu = (await first(files, shell, "cpu")).value
     assert cpu == CpuCounters(2.5, 3.0, 8, 2, 490.1)
 
@@ -641,10 +644,10 @@ async def test_a_df_that_cannot_be_ended_is_told_by_the_time_of_one_df(files: Sh
     assert group.patience["mounts"] > 10
     try:
         async with sampling(files, shell, group) as inbox:
-            sample = (await inbox.metric("mounts")).sample
-        assert isinstance(sample, Failure)
-        assert sample.kind is FailureKind.HUNG
-        assert "df does not return" in sample.why
+            dead, root = value(await inbox.metric("mounts"))
+        assert (dead.path, dead.trouble) == ("/dead", "hung")
+        assert (root.path, root.trouble, root.bytes_total) == ("/", None, None)
+        assert "df of another mount does not return" in root.why["bytes_total"]
         assert len(started(files)) == 1
     finally:
         os.kill(int((files.root / "stuck").read_text()), signal.SIGKILL)

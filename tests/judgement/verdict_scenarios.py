@@ -27,7 +27,7 @@ from judgement.scene import (
 from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance, QueueFiles, Results
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.readings import GpuProcess, GpuTable, Process
+from gpu_tui.core.readings import GpuProcess, GpuTable, Memory, Process
 from gpu_tui.core.sample import Absent
 from gpu_tui.core.sweep import CellState
 
@@ -1218,6 +1218,16 @@ def a_collective_timed_out_and_nobody_left(s: Scene) -> None:
 # --- crashed, by cause --------------------------------------------------------------------------------
 
 
+def first_look(s: Scene, log: str, text: str, memory: Memory) -> None:
+    """A run that had ended before anything was watched, by what its log ends with."""
+    s.link("live")
+    if log == QUEUE_LOG:
+        opened(s)
+    s.write(log, text, history=True, ago=300)
+    s.memory = memory
+    gone(s)
+
+
 @scenario("crashed", "crashed:fatal", cause="killed", because=("killed from outside",))
 def killed_by_hand(s: Scene) -> None:
     running(s)
@@ -1254,6 +1264,37 @@ def an_exit_137_with_a_counter_seen_for_the_first_time(s: Scene) -> None:
     s.write(QUEUE_LOG, "Killed\n" + ended(s, "a", 137, 300), history=True, ago=300)
     s.memory = memory(1)
     gone(s)
+
+
+@scenario("crashed", "host_oom:fatal", cause="oom-kill", because=("has counted",))
+def a_bare_killed_in_the_queues_log_with_a_counter_seen_for_the_first_time(s: Scene) -> None:
+    first_look(s, QUEUE_LOG, "/root/run_one.sh: line 4: 41 Killed   python train.py\n", memory(1))
+
+
+@scenario("crashed", "host_oom:fatal", cause="oom-kill", evidence=("once 100% full",), box=NO_QUEUE)
+def a_bare_killed_at_the_end_of_a_log_and_a_peak_at_the_limit(s: Scene) -> None:
+    full = replace(memory(1), peak=100 << 30)
+    first_look(s, A, "step 12/100 loss 0.5\nKilled\n", full)
+
+
+@scenario("running", "host_oom:fatal")
+def a_cell_that_the_kernel_killed_before_we_came_and_the_next_one_runs(s: Scene) -> None:
+    s.link("live")
+    opened(s)
+    s.write(A, "Epoch 3/20 train_loss: 0.81\nKilled\n", history=True, ago=300)
+    s.write(QUEUE_LOG, ended(s, "a", 137, 300) + began(s, "b"), history=True, ago=250)
+    s.memory, s.processes, s.gpus = memory(1), (INIT, SHELL, TRAINER), gpu(0.9)
+    s.watch(60, lambda s, _: s.touch(B))
+
+
+@scenario("crashed", "crashed:fatal", cause="unknown")
+def a_bare_killed_where_the_kernel_has_counted_no_kill(s: Scene) -> None:
+    first_look(s, QUEUE_LOG, "Killed\n", memory(0))
+
+
+@scenario("crashed", "crashed:fatal", cause="killed", because=("Terminated",))
+def a_word_of_another_signal_on_a_box_with_old_oom_kills(s: Scene) -> None:
+    first_look(s, QUEUE_LOG, "Terminated\n", memory(7))
 
 
 @scenario("crashed", "crashed:fatal", cause="unknown", because=("cannot be told",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,56 @@ def test_without_a_cgroup_the_host_is_named_as_the_source():
     assert memory.source == "host"
     assert (memory.used, memory.limit) == (600 * 1024, 1000 * 1024)
     assert memory.oom_kill == 2
+
+
+INNER = b"level 0\nv2.current 31800\nv2.max 128000\nv2.events oom_kill 0\nv2.name /job/step\n"
+OUTER = b"level 1\nv2.current 31900\nv2.max 32000\nv2.events oom_kill 4\nv2.name /job\n"
+
+
+def test_of_nested_cgroups_the_one_with_the_least_room_counts():
+    memory = parse_memory(INNER + OUTER)
+    assert memory is not None
+    assert (memory.level, memory.used, memory.limit) == ("/job", 31900, 32000)
+    assert memory.oom_kill == 4
+    cached = OUTER + b"v2.stat inactive_file 20000\nv2.stat active_file 11000\n"
+    memory = parse_memory(INNER.replace(b"31800", b"127000") + cached)
+    assert memory is not None
+    assert (memory.level, memory.oom_kill) == ("/job/step", 0)
+
+
+def test_the_sections_of_nested_cgroups_come_one_after_another():
+    first, second = (
+        b"level 0\nv2.current 10\nlevel 1\nv2.current 30\n",
+        b"level 0\nv2.max 90\nv2.name /a/b\nlevel 1\nv2.max 31\nv2.name /a\nmeminfo MemTotal: 8 kB\n",
+    )
+    memory = parse_memory(first + second)
+    assert memory is not None
+    assert (memory.level, memory.used, memory.limit) == ("/a", 30, 31)
+
+
+@pytest.mark.parametrize(
+    ("high", "limit", "soft"), [("max", 8000, False), ("6000", 6000, True), ("9000", 8000, False)]
+)
+def test_memory_high_binds_where_it_is_below_memory_max(high: str, limit: int, soft: bool):
+    memory = parse_memory(V2 + b"v2.high " + high.encode() + b"\n")
+    assert memory is not None
+    assert (memory.limit, memory.soft) == (limit, soft)
+
+
+@pytest.mark.parametrize(
+    ("more", "room", "total"),
+    [
+        ("", 20, 1000),
+        ("SwapTotal: 500 kB\nSwapFree: 400 kB", 420, 1500),
+        ("Hugetlb: 960 kB", 20, 40),
+    ],
+)
+def test_what_the_machine_can_still_give(more: str, room: int, total: int):
+    lines = f"MemTotal: 1000 kB\nMemAvailable: 20 kB\n{more}".strip().split("\n")
+    text = "".join(f"meminfo {line}\n" for line in lines).encode()
+    for memory in (parse_memory(text), parse_memory(V1 + text)):
+        assert memory is not None
+        assert (memory.host_room, memory.host_total) == (room * 1024, total * 1024)
 
 
 def test_nothing_readable_is_nothing():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_tui.core.levels import share
 from gpu_tui.parse.df import is_missing, parse_mount, parse_mount_table
 
 K = b"Filesystem     1024-blocks     Used Available Capacity Mounted on\n"
@@ -69,6 +70,43 @@ def test_a_long_device_name_on_a_line_of_its_own():
 def test_reserved_blocks_may_make_the_available_negative():
     mount = parse_mount("/", K + b"/dev/vda 100 102 -2 102% /\n", 0, I, 0)
     assert mount.bytes_used == 102 * 1024
+    assert mount.bytes_available == 0
+    assert share(*mount.counts("bytes")) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("row", "full"),
+    [
+        ("/dev/sda1 1921802520 1824000000 150000 100% /", 1.0),  # ext4: 5 % are root's
+        ("/dev/sda1 1000 500 450 53% /", 500 / 950),
+        ("/dev/sdb 1000 850 0 100% /", 1.0),  # btrfs: the rest is for its own tree
+        ("/dev/sdb 2000 900 1050 47% /", 900 / 1950),  # btrfs of two disks
+        ("tank/home 4000 3900 9000 31% /", 3900 / 12900),  # more room than its own size
+        ("/dev/md0 1000 400 2 100% /", 400 / 402),  # a project quota of XFS
+        ("overlay 1000 - 0 - /", 1.0),
+        ("gcsfuse 1000 0 0 0% /", 0.0),
+        ("s3fs 1000 0 1000 0% /", 0.0),
+    ],
+)
+def test_a_disk_is_as_full_as_its_available_says(row: str, full: float):
+    mount = parse_mount("/", K + row.encode() + b"\n", 0, I, 0)
+    used = share(*mount.counts("bytes"))
+    assert used == pytest.approx(full, abs=1e-4)
+
+
+def test_the_kernel_made_it_read_only():
+    table = parse_mount_table(
+        b"- /data ext4 ro\n! /data ext4 ro\n- /pub squashfs ro\n- /work xfs rw\n"
+    )
+    rows = {
+        at: parse_mount(at, K + f"/dev/x 9 1 8 12% {at}\n".encode(), 0, I, 0, table)
+        for at in ("/data", "/pub", "/work")
+    }
+    assert [(row.read_only, row.turned) for row in rows.values()] == [
+        (True, True),
+        (True, False),
+        (False, False),
+    ]
 
 
 @pytest.mark.parametrize("used", [b"-", b"-200"])  # CephFS; a server with more free than there is

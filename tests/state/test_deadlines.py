@@ -382,6 +382,7 @@ def test_a_rate_that_wavers_around_a_threshold_tells_once() -> None:
     stages = []
     for at, used in (
         (0, 0.0),
+        (3570, 33.0),
         (7140, 66.0),
         (7200, 66.8),
         (7260, 66.9),
@@ -390,7 +391,7 @@ def test_a_rate_that_wavers_around_a_threshold_tells_once() -> None:
     ):
         bench.now = NOW + at
         bench.sample("mounts", (mount(used),))
-        if at:
+        if at > HOUR:
             stages.append(bench.clock("disk-full:/data").stage)
     # 61, 60, 60 and 61 minutes left; then plainly more.
     assert stages == ["10%", "1h", "1h", "1h", "10%"]
@@ -406,10 +407,10 @@ def mount(used: float, total: float = 100.0, inodes: int = 10) -> Mount:
 def test_a_disk_that_fills_is_told_with_its_hours() -> None:
     bench = Bench()
     bench.link()
-    for used in (50.0, 60.0):
+    for used in (50.0, 55.0, 60.0):
         bench.sample("mounts", (mount(used),))
-        bench.now += HOUR / 2
-    bench.now -= HOUR / 2
+        bench.now += HOUR / 4
+    bench.now -= HOUR / 4
     clock = bench.clock("disk-full:/data")
     assert (clock.bound, clock.kind) == ("rate", "disk_soon")
     assert clock.fires_at == pytest.approx(bench.now + 2 * HOUR)
@@ -446,10 +447,10 @@ def test_a_burst_says_nothing_of_tomorrow() -> None:
 def test_inodes_fill_on_their_own() -> None:
     bench = Bench()
     bench.link()
-    for inodes in (500, 600):
+    for inodes in (500, 550, 600):
         bench.sample("mounts", (mount(50, inodes=inodes),))
-        bench.now += HOUR / 2
-    bench.now -= HOUR / 2
+        bench.now += HOUR / 4
+    bench.now -= HOUR / 4
     assert bench.clock("inodes-full:/data").fires_at == pytest.approx(bench.now + 2 * HOUR)
     assert not bench.has("disk-full:/data")
 
@@ -462,7 +463,7 @@ def test_where_the_queue_has_ended_and_nothing_grows_no_disk_fills(
 ) -> None:
     bench = Bench()
     bench.link()
-    for inodes in (500, 600, 600, last):
+    for inodes in (500, 540, 570, 600, last):
         bench.sample("mounts", (mount(50, inodes=inodes),))
         bench.now += HOUR / 2
     bench.now -= HOUR / 2

@@ -386,7 +386,7 @@ def _apart(node: ast.AST) -> bool:
 
 NAMES = {
     "        HostName 203.0.113.5", "    Host my-box", "        User root", "gpu-tui: ",
-    "key_env", "gpu_memory", "oom_kill –", "app.choose_theme",
+    "key_env", "gpu_memory", "host_memory", "oom_kill –", "app.choose_theme",
     "the window is too small to show all of the evidence",  # for the journal; the person is told
 }  # fmt: skip
 

@@ -93,7 +93,7 @@ class SmallFiles:
             (
                 section.encode(),
                 every,
-                [_source(row, places) for row in lines.get(places.get(kind, ""), ())],
+                _sources(lines.get(places.get(kind, ""), ()), places),
             )
             for section, every, kind, lines in parts
         ]
@@ -113,6 +113,21 @@ class SmallFiles:
                     frames.put(key + line)
             frames.say(b"close 0")
         frames.say(b"end %d" % beat)
+
+
+def _sources(
+    rows: "Iterable[Row]", places: "Mapping[str, str]"
+) -> "list[tuple[bytes, Callable[[], bytes], bytes]]":
+    """What is read for these rows; those of the root `level` once for each of the nested cgroups."""
+    if "level" not in (row[1] for row in rows):
+        return [_source(row, places) for row in rows]
+    found = []
+    for number, level in enumerate(places["levels"].split("\n")):
+        here = {"level": level, "number": str(number), "name": level[len(places["top"]) :] or "/"}
+        found.append(_source(("level", "number", "", ""), here))
+        for key, _, file, name in rows:
+            found.append(_source((key, "level" if file else "name", file, name), here))
+    return found
 
 
 def _source(row: "Row", places: "Mapping[str, str]") -> "tuple[bytes, Callable[[], bytes], bytes]":

@@ -115,7 +115,7 @@ def _share(view: InstanceView, column: str) -> float | None:
             shares = [share(memory.used, memory.limit) if memory else None]
         case "disk":
             mounts = view.track(metrics.MOUNTS).value or ()
-            shares = [share(one.bytes_used, one.bytes_total) for one in mounts]
+            shares = [share(*one.counts("bytes")) for one in mounts]
         case _:
             mounts = view.track(metrics.MOUNTS).value or ()
             shares = [share(one.inodes_used, one.inodes_total) for one in mounts]

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from gpu_tui.core import metrics
 from gpu_tui.core.levels import SKEW, Level, level, share
+from gpu_tui.core.mount_state import shown
 from gpu_tui.core.readings import Memory, Mount
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import headed, say, told
@@ -41,6 +42,14 @@ from gpu_tui.ui.text.vital_rows import (
 SIZE, INODES = 14, 10  # cells of ` of 50.0 GiB` and of ` of 3.2M`
 LEAST_PATH = 12
 _FIXED = 2 * (SHARE + 1) + 2  # the two shares of a mount, and the gap behind them
+FAULTS = {  # `mount_state.STATES` in few cells
+    "stale": "stale handle",
+    "not-connected": "not connected",
+    "error": "I/O error",
+    "hung": "hangs",
+    "read-only": "read-only",
+    "not-mounted": "not mounted",
+}
 MEMORY_SOURCE = {"cgroup2": "cgroup v2", "cgroup1": "cgroup v1", "host": "whole host, no cgroup"}
 
 
@@ -124,7 +133,18 @@ def _memory(view: InstanceView, width: int) -> list[Text]:
 
 
 def _memory_notes(view: InstanceView, memory: Memory) -> list[Text]:
-    notes = [line((say(MEMORY_SOURCE.get(memory.source, memory.source)), "muted"))]
+    source = say(MEMORY_SOURCE.get(memory.source, memory.source))
+    if memory.level not in (None, "/"):
+        source += f" {safe(memory.level)}"
+    notes = [line((source, "muted"))]
+    if memory.soft:
+        notes.append(line((say("limit: memory.high"), "muted")))
+    machine = share(memory.host_room, memory.host_total)
+    if memory.source != "host" and memory.limit is None and machine is not None:
+        style = level_style(level("host_memory", 1 - machine))
+        notes.append(
+            line((say("machine {machine} used", machine=units.percent(1 - machine)), style))
+        )
     if memory.peak is not None:
         notes.append(line((say("peak {peak}", peak=units.size(memory.peak)), "muted")))
     if memory.oom_kill is None:
@@ -198,7 +218,8 @@ def _mounts(view: InstanceView, width: int) -> list[Text]:
     name = min(max(names) + 2, room - size - inodes + LEAST_PATH)
     rows = [_mount_head(name, size, inodes)]
     for mount, end in zip(mounts, ends, strict=True):
-        rows.append(_mount(mount, end, fresh, (name, size, inodes)))
+        known = shown(mount, view.mount_faults.get(mount.path))
+        rows.append(_mount(known, end, fresh, (name, size, inodes)))
     if fresh is Freshness.STALE:
         rows.append(line(label(""), age_note(view, metrics.MOUNTS)))
     return rows
@@ -214,7 +235,10 @@ def _mount_head(name: int, size: int, inodes: int) -> Text:
 
 
 def _full(view: InstanceView, mount: Mount) -> Text:
-    """When it is full at the present rate, or that nothing can be written there."""
+    """When it is full at the present rate, or why runs cannot use it."""
+    fault = view.mount_faults.get(mount.path)
+    if fault is not None:
+        return line((level_mark(Level.ACT) + say(FAULTS[fault.state]), level_style(Level.ACT)))
     if mount.read_only:
         return line((say("read-only"), "level-watch"))
     full = view.full_in.get(mount.path)
@@ -226,13 +250,9 @@ def _full(view: InstanceView, mount: Mount) -> Text:
 
 
 def _mount(mount: Mount, end: Text, fresh: Freshness, cells: tuple[int, int, int]) -> Text:
-    used = share(mount.bytes_used, mount.bytes_total)
-    inodes = share(mount.inodes_used, mount.inodes_total)
-    total = (
-        ""
-        if mount.bytes_total is None
-        else say(" of {bytes_total}", bytes_total=units.size(mount.bytes_total))
-    )
+    usable = mount.counts("bytes")[1]
+    used, inodes = share(*mount.counts("bytes")), share(*mount.counts("inodes"))
+    total = "" if usable is None else say(" of {bytes_total}", bytes_total=units.size(usable))
     inode_total = (
         ""
         if mount.inodes_total is None

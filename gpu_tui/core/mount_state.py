@@ -1,0 +1,124 @@
+"""Whether the runs can use a disk: what df and the mount table say of one mount, and what an earlier look saw. Pure.
+
+A disk that only a platform's profile lists and that this box never had is no fault. A disk that the fleet file
+lists, that runs write to, or that an earlier look saw mounted has to be there and to take writes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from gpu_tui.core.readings import NO_PATH, Mount
+
+ROOT = "/"
+COUNTS = ("bytes_used", "bytes_total", "inodes_used", "inodes_total")
+STATES = ("stale", "not-connected", "error", "hung", "read-only", "not-mounted")
+REMEDIES = {  # where another one helps than against a disk that does not answer
+    "not-mounted": "Mount the disk, or attach it in the console; then move what was written to the root disk meanwhile. If none belongs there, take it out of mounts in the fleet file.",
+    "read-only": "Nothing can be saved there. dmesg names the error that made it read-only; let the runs write to another disk, and repair it only once it is unmounted.",
+}
+TROUBLE = {  # `Mount.trouble`
+    "stale": "the disk is stale",
+    "not-connected": "the disk is not connected",
+    "error": "the disk is in error",
+    "hung": "the disk hangs",
+}
+# Kinds of filesystem that are never written to, and are no fault for being read-only.
+READ_ONLY_KINDS = frozenset(
+    {"squashfs", "erofs", "iso9660", "udf", "cramfs", "romfs", "cvmfs2", "cvmfs", "fuse.cvmfs2",
+     "fuse.squashfuse", "squashfuse", "fuse.squashfuse_ll", "fuse.ratarmount", "fuse.archivemount", "zfs-snap"}
+)  # fmt: skip
+# Words in the path of a disk that is given out to be read.
+_TO_READ = re.compile(
+    r"(?:^|[/_.-])(?:datasets?|data-?ro|public|pub|cvmfs|inputs?|snap|readonly|read-only|ro|shared-models)(?=$|[/_.-])",
+    re.IGNORECASE,
+)
+# Directories that are part of every root disk (hier(7)): to list one of them is to ask for the root disk.
+_OF_ROOT = re.compile(r"/|/(?:root|home(?:/[^/]+)?|tmp|opt|srv|(?:var|usr|etc)(?:/.*)?)/?|~.*")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMount:
+    """A mount as an earlier look saw it: a filesystem of its own at this very path."""
+
+    fstype: str | None
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MountFault:
+    """`state` is one of `STATES`; `text` says how it is known."""
+
+    state: str
+    text: str
+
+
+def fault_of(mount: Mount, before: SeenMount | None = None) -> MountFault | None:
+    """Why the runs cannot use this disk; None where they can, or where nothing shows that they should."""
+    if mount.trouble is not None:
+        return MountFault(mount.trouble, _why(mount))
+    return _absent(mount, before) or _read_only(mount, before)
+
+
+def shown(mount: Mount, fault: MountFault | None) -> Mount:
+    """The mount without the numbers of another disk, which answered in its place."""
+    if fault is None or fault.state != "not-mounted":
+        return mount
+    return replace(
+        mount,
+        bytes_used=None,
+        bytes_total=None,
+        bytes_available=None,
+        inodes_used=None,
+        inodes_total=None,
+        why=dict.fromkeys(COUNTS, NO_PATH) | {"bytes_total": fault.text},
+    )
+
+
+def state_of(mount: Mount, fault: MountFault | None) -> str | None:
+    """One word for the screen and the JSON: a state of `STATES`, ok, or None where df gave no numbers."""
+    if fault is not None:
+        return fault.state
+    return None if mount.bytes_total is None else "ok"
+
+
+def _why(mount: Mount) -> str:
+    said = mount.why.get("bytes_total", "")
+    said = said.removeprefix("df: ").removeprefix(f"{mount.path}: ") or "df gave no numbers"
+    return f"{TROUBLE[mount.trouble or 'error']}: {said}"
+
+
+def _absent(mount: Mount, before: SeenMount | None) -> MountFault | None:
+    was = f"; it was {before.fstype or 'mounted'} at an earlier look" if before else ""
+    if mount.why.get("bytes_total") == NO_PATH:
+        if not mount.named and before is None:
+            return None
+        return MountFault("not-mounted", f"not mounted: there is no such directory{was}")
+    if mount.place is None or mount.place.rstrip("/") == mount.path.rstrip("/"):
+        return None
+    if before is not None and mount.path.startswith(mount.place) and mount.place != ROOT:
+        return MountFault("not-mounted", f"not mounted: this is the disk of {mount.place}{was}")
+    expected = (mount.named or mount.written) and not _OF_ROOT.fullmatch(mount.path)
+    if mount.place == ROOT and (expected or before is not None):
+        return MountFault("not-mounted", f"not mounted: this is the root disk{was}")
+    return None
+
+
+def _read_only(mount: Mount, before: SeenMount | None) -> MountFault | None:
+    if not mount.read_only:
+        return None
+    if mount.turned:
+        return MountFault("read-only", "the kernel made it read-only, as it does after errors")
+    if mount.written:
+        return MountFault("read-only", "it is read-only, and runs write there")
+    if before is not None and before.writable:
+        return MountFault("read-only", "it is read-only; it was writable at an earlier look")
+    if mount.named and not _handed_out(mount):
+        return MountFault("read-only", "it is read-only, and the fleet file names it")
+    return None
+
+
+def _handed_out(mount: Mount) -> bool:
+    """A disk to read from, by its kind or its name."""
+    return mount.fstype in READ_ONLY_KINDS or _TO_READ.search(mount.path) is not None
