@@ -64,6 +64,7 @@ SHELLS = f"""
         files= gone=
         for line; do
             case $line in
+                *" -> "?/dev/shm/*) ;;
                 *" -> "?/dev/* | *" -> "?/proc/* | *" -> "?/sys/* | *" -> "?[!/]*) continue ;;
             esac
             put ">$mark $line"

@@ -77,7 +77,10 @@ def is_left_over(process: Process, shells: Mapping[int, Shell]) -> bool:
     shell = shells.get(process.pid)
     if shell is None or shell.cwd is None:  # whose files cannot be seen
         return False
-    if not _is_shell(process) or script_of(process.argv) is None:
+    word = script_of(process.argv) if _is_shell(process) else None
+    if word is None or word.startswith(
+        ("/dev/", "/proc/")
+    ):  # of a script that comes through a pipe nothing tells
         return False
     script = shell.script(process.argv)
     return script is not None and script[1] is None and not shell.lists

@@ -239,7 +239,7 @@ def _queue_gone(
     left = [c for c in cells if c.state is CellState.PENDING and not c.never_run and c.index > last]
     # The trainers that a left-over part of the shell would bring with it are told by their own words.
     roster = kept.value(metrics.ROSTER)
-    told = find_run(processes, None, roster).trainers
+    told = [one for one in find_run(processes, None, roster).trainers if works(one)]
     configs, names = cell_words(roster)
     heads = _left(told, processes, shells, configs, names, files.file, files.log) if left else ()
     if heads:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 from shell_box import SHELLS, ShellBox
@@ -67,10 +67,12 @@ class Night:
 
 
 @pytest.fixture
-def night(tmp_path: Path) -> Iterator[Night]:
-    made = Night(tmp_path / "a night", "bash")
-    yield made
-    made.end()
+def night() -> Iterator[Night]:
+    """In memory, as people keep scripts on boxes whose disk is slow."""
+    with TemporaryDirectory(dir="/dev/shm") as place:
+        made = Night(Path(place) / "a night", "bash")
+        yield made
+        made.end()
 
 
 async def seen(root: Path, shell: str, *pids: int) -> list[Shell]:

@@ -72,6 +72,7 @@ def test_left_to_a_reaper(
         ([(1, 0, "init"), (7, 1, "pueued -d"), (8, 7, "sh -c x"), (9, 8, TRAIN)], []),
         ([(1, 0, "init"), (7, 1, "SCREEN -dmS q"), (9, 7, TRAIN)], []),
         ([(1, 0, "init"), (7, 1, "-bash"), (9, 7, TRAIN)], []),  # typed by hand
+        ([(1, 0, "init"), (8, 1, "bash /dev/fd/63"), (9, 8, TRAIN)], [Shell(8, "/q", (), ("/l",))]),
         ([(9, 7, TRAIN)], []),  # its parent is another user's, and not to be seen
         ([(9, 0, TRAIN)], []),  # docker exec: its parent is outside
         ([(1, 0, "bash night.sh"), (9, 1, TRAIN)], [Shell(1, "/q", (SCRIPT,))]),

@@ -91,6 +91,15 @@ def test_a_process_table_that_is_older_than_the_log_waits_for_the_next_one() -> 
         ((*LEFT, Process(20, 1, "python3", ("python3", "run.py", "/root/q.txt"), "S")), ()),
         ((replace(ONE, ppid=77), TRAIN), ()),
         ((INIT,), ()),
+        (
+            (
+                INIT,
+                replace(
+                    TRAIN, ppid=1, argv=("python", "/usr/bin/tensorboard", "--logdir", "runs/a")
+                ),
+            ),
+            (),
+        ),
     ],
 )
 def test_no_dead_runner(processes: tuple[Process, ...], shells: tuple[Shell, ...] | None) -> None:
