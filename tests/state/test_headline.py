@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gpu_tui.cli.fitted import fitted, on_terminal
-from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.findings import LOG_DATE, Finding, Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
@@ -80,7 +80,7 @@ FOUR = [found("bravo", "gpu_oom", cell) for cell in ("b2", "b3", "b4", "big")]
             "bravo: cell c failed 10:06:40 UTC",
         ),
         (
-            [found("bravo", "crashed", "c", first_seen=NOW - 3_600, last_seen=NOW, standing=True, before=True)],
+            [found("bravo", "crashed", "c", first_seen=NOW - 3_600, last_seen=NOW, standing=True, first_basis=LOG_DATE)],
             "bravo: cell c failed ≤10:06:40 UTC",
         ),
     ],
