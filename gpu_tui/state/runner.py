@@ -85,7 +85,8 @@ def _changed(
     if read_at is None:
         return
     trainers = {one.pid for one in run.trainers}
-    trainers |= {one.pid for one in processes if works(one) and not is_tool(one)}
+    if not kept.instance.queue.names_runs:
+        trainers |= {one.pid for one in processes if works(one) and not is_tool(one)}
     pids = {one.pid for one in runners}
     yield from changed_scripts(shells, processes, trainers, pids, read_at)
 
