@@ -16,6 +16,7 @@ from gpu_tui.core.alarms import Alarm
 from gpu_tui.core.findings import BASES, Severity
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import ENDED
+from gpu_tui.core.nonfinite import Lost
 from gpu_tui.core.queue_join import WEAK_FAILURES
 from gpu_tui.core.sweep import CELLS_KEPT, LOSS_LOST, Cell, CellState, Queue
 from gpu_tui.state.book import Book
@@ -227,7 +228,7 @@ def _row(end: End) -> dict[str, Any]:
         "log": end.sign.log,
         "mtime": end.sign.mtime,
         "size": end.sign.size,
-        "alarms": [asdict(alarm) for alarm in end.alarms],
+        "alarms": [_alarm_row(alarm) for alarm in end.alarms],
     }
 
 
@@ -239,11 +240,23 @@ def _end(row: dict[str, Any]) -> End:
     return End(cell_of(dict(row["cell"])), Sign(str(row["attempt"]), log, mtime, size), alarms)
 
 
+def _alarm_row(alarm: Alarm) -> dict[str, Any]:
+    """Of a metric that was lost only since when, and how often it was reported so."""
+    lost = alarm.lost
+    kept = None if lost is None else [lost.since, lost.number, lost.reports]
+    return {**asdict(replace(alarm, lost=None)), "lost": kept}
+
+
 def _alarm(row: dict[str, Any]) -> Alarm:
     """One of another version may have other fields."""
     names = {one.name for one in fields(Alarm)}
     told = {name: value for name, value in row.items() if name in names}
-    alarm = Alarm(**{**told, "severity": Severity(told["severity"])})
+    lost = told.pop("lost", None)
+    if lost is not None:
+        since, number, reports = lost
+        since = None if since is None else float(since)
+        lost = Lost(since, None, None, int(number), int(reports))
+    alarm = Alarm(**{**told, "severity": Severity(told["severity"]), "lost": lost})
     numbers = (alarm.number, alarm.count, alarm.first_seen, alarm.last_seen, alarm.last_number)
     words = all(isinstance(text, str) for text in (alarm.text, alarm.then))
     if not words or not all(isinstance(n, int | float) for n in numbers):

@@ -112,7 +112,7 @@ def shown(view: InstanceView) -> tuple[object, ...]:
     found = [
         (f.kind, f.cell, f.severity, f.id) for f in view.findings if f.cell in ("well", "died")
     ]
-    two = [(rows[n].state, rows[n].why, rows[n].epoch, rows[n].loss) for n in ("well", "died")]
+    two = [(rows[n].state, rows[n].why, rows[n].epoch, str(rows[n].loss)) for n in ("well", "died")]
     return (two, sorted(found))
 
 
@@ -296,6 +296,17 @@ def test_the_finding_of_a_cell_that_is_not_listed_any_more_ends() -> None:
     box.start()
     assert [f.cell for f in box.look(files=both).findings if f.cell] == ["died"]
     assert [f.cell for f in box.look(files={"/r/well.log": T0}).findings if f.cell] == []
+
+
+def test_a_loss_that_was_nan_at_the_end_is_told_after_a_restart_too() -> None:
+    box = Box()
+    box.texts |= {"well": WELL, "died": "".join(f"Epoch {n}/20 loss nan\n" for n in range(15, 21))}
+    box.look(job(41, "well"), job(42, "died"))
+    before = box.look(read=("well", "died"))
+    assert cells(before)["died"].state is CellState.SUSPICIOUS
+    assert ("nan", "died") in [(f.kind, f.cell) for f in before.findings]
+    box.start()
+    assert shown(box.look()) == shown(before)
 
 
 def test_more_lines_of_the_same_log_may_say_that_it_went_well_after_all() -> None:
