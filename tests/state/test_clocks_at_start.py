@@ -60,6 +60,7 @@ class Box:
         self.sample("memory", Memory("host", 1, 100))
         self.sample("cpu", CpuCounters(None, None, None, None, None))
         self.sample("mounts", ())
+        self.sample(metrics.SHELLS.name, ())
         for metric in (metrics.SPOOLER, metrics.PUEUE, metrics.TMUX, metrics.LEFT):
             self.sample(metric.name, JobTable(metric.name, ()))
 
