@@ -9,12 +9,17 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-import yaml
 from sweep import Sweep
 from test_aliases import APART, MAY_UNSHARE
 from test_check_real_box import check, gpu_tui, write_fleet
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.state.contract import check_json
+from gpu_tui.wiring.fleet import open_fleet
 
 WITHOUT_A_WORD = """
 import sys
@@ -65,21 +70,23 @@ async def test_a_run_that_left_with_an_error_and_no_word_is_never_healthy(  # ty
 ) -> None:
     # Where it may, the box has processes of its own: a training of this machine may be what wrote the log.
     box = make_box(under=APART if MAY_UNSHARE else ())
-    fleet = write_fleet(tmp_path, box)
-    body = yaml.safe_load(fleet.read_text())
-    for key in ("queue", "results", "price_per_hour"):
-        del body["instances"][0][key]
-    fleet.write_text(yaml.safe_dump(body))
     (box.home / "logs").mkdir()
     with (box.home / "logs/vit.log").open("wb") as log:
         command = [sys.executable, "-c", WITHOUT_A_WORD]
         ended = await asyncio.to_thread(subprocess.run, command, stdout=log, check=False)
     assert ended.returncode == 3
     os.utime(box.home / "logs/vit.log", (0.0, os.stat(box.home).st_mtime - 60))
-    for _ in range(2):
-        code, seen = await check(fleet, tmp_path)
-        (lab,) = seen["instances"]  # type: ignore[misc]
-        (found,) = [one for one in lab["findings"] if one["cell"] == "vit"]
-        assert (found["kind"], found["severity"]) == ("suspicious_end", "warn")
-        assert found["evidence"].startswith("its log stops at epoch 37 of 100, and no process")
-        assert (seen["verdict"] in ("cannot-tell", "escalate"), code) == (True, 1), lab
+    fleet = Fleet(None, (replace(box.instance(), logs=f"{box.home}/logs/{{cell}}.log"),), None)
+    async with (
+        asyncio.timeout(180),
+        open_fleet(fleet, read_only=True, state=tmp_path) as (room, tap),
+    ):
+        while True:
+            view = room.store.view(room.clock.now())
+            told = [one for one in view["box"].findings if one.cell == "vit"]
+            if told:
+                break
+            await tap.next(1.0)
+    assert [(one.kind, one.severity) for one in told] == [("suspicious_end", Severity.WARN)]
+    assert told[0].evidence.startswith("its log stops at epoch 37 of 100, and no process")
+    assert check_json(view)["verdict"] in ("cannot-tell", "escalate")
