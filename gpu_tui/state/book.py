@@ -247,10 +247,14 @@ class Book:
         if known is None or (ran.began is not None and known.first < ran.began - SLACK):
             return made
         saw = known.first_basis not in BOUNDS and known.first <= made.first_seen + AT_ONCE
-        if made.first_basis != SEEN and (saw or known.first < made.first_seen):
+        # The box's clock is read anew at every look: the same date of a log differs by a second or two.
+        same = made.first_basis == known.first_basis and known.first <= made.first_seen + AT_ONCE
+        if made.first_basis != SEEN and (saw or same or known.first < made.first_seen):
             made = replace(made, first_seen=known.first, first_basis=known.first_basis)
+        of_one_moment = abs(made.last_seen - known.last) <= AT_ONCE
+        same = made.last_basis == known.last_basis and of_one_moment
         unchanged = known.last_basis not in BOUNDS and made.last_seen <= known.last + AT_ONCE
-        if made.last_basis in BOUNDS and unchanged:
+        if made.last_basis in BOUNDS and (same or unchanged):
             made = replace(made, last_seen=known.last, last_basis=known.last_basis)
         if made.last_seen < made.first_seen:
             made = replace(made, last_seen=made.first_seen, last_basis=made.first_basis)

@@ -207,6 +207,23 @@ def test_the_queues_own_stamp_says_when_a_cell_died() -> None:
     assert start.found("gpu_oom").last_basis == "queue-log"
 
 
+@pytest.mark.parametrize("drift", [-2.0, 2.0])
+def test_the_date_of_one_log_is_one_time_at_every_look(drift: float, tmp_path: Path) -> None:
+    """The offset between two clocks is measured over a link: it is never twice the same."""
+    times = []
+    for at, skew in ((NOW - 600, 0.0), (NOW, drift)):
+        with SqliteHistory(tmp_path / "h") as history:
+            start = Start(history, at)
+            start.log(RAN + TRACE)
+            start.host(skew)
+            start.files(NIGHT)
+            one = start.found("gpu_oom")
+            times.append((one.first_seen, one.first_basis, one.last_seen, one.last_basis))
+            start.end()
+    assert times[0] == times[1]
+    assert times[0][:2] == (NIGHT, "log-date")
+
+
 @pytest.mark.parametrize("live", [True, False])
 def test_an_age_does_not_begin_again_with_a_restart(live: bool, tmp_path: Path) -> None:
     with SqliteHistory(tmp_path / "h") as history:
