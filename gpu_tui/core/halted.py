@@ -87,6 +87,7 @@ def all_halted(
 ) -> bool:
     """Everything that trains is stopped, and the conditions tell of it."""
     jobs: Collection[str] = set(owners.values())
+    stopped = [one for one in stopped if one.severity is Severity.SERIOUS]
     cells = {one.cell for one in stopped}
     runs = (
         cell.name for cell in queue.cells if cell.state is CellState.RUNNING and cell.name in jobs

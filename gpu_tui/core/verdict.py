@@ -136,6 +136,12 @@ def _over_since(seen: Evidence) -> float | None:
     return seen.listed_quiet if jobs.listed_run(seen) and seen.listed_still else None
 
 
+def _all_halted(seen: Evidence) -> str | None:
+    if not seen.halted or seen.quiet_long or seen.listed_still:  # those say for how long
+        return None
+    return "everything that trains is stopped" if seen.alive or jobs.listed_run(seen) else None
+
+
 def _alive_but_still(seen: Evidence) -> str | None:
     if not (seen.alive and seen.quiet_long) or seen.only_cpu_works:
         return None
@@ -290,6 +296,7 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.FINISHED, _ended),
     (Verdict.FINISHED_BUT_HUNG, _over_but_alive),
     (Verdict.RUNNING, _over_and_works),
+    (Verdict.STALLED, _all_halted),
     (Verdict.STALLED, _alive_but_still),
     (Verdict.STALLED, jobs.listed_still),
     (Verdict.RUNNING, _alive),

@@ -23,6 +23,7 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import scheduled
 from gpu_tui.state.oom import KILL_SLACK, oom_fact, oom_of
 from gpu_tui.state.signs import quiet_since_sign
+from gpu_tui.state.stillness import stopped_runs
 from gpu_tui.state.timeline import stop_mark
 from gpu_tui.state.views import T, utilization
 from gpu_tui.state.witness import STAMP_SLACK, box_time
@@ -142,7 +143,7 @@ def evidence_of(
         runner=_runner(kept, now, run, gone=runner_gone),
         together=witness.runner_last,
         seen_alive=witness.alive_at is not None,
-        halted=_halted(run),
+        halted=stopped_runs(kept, run, queue, now)[1],
         hung=hung.words,
         busy=utilization(table),
         cpu_works=_cpu_works(kept, run, now),
@@ -277,12 +278,6 @@ def _failure(kept: InstanceState, last: CellRun | None, *, ended: bool = False) 
             alarm for cell in kept.book.recalled if (alarm := kept.book.cause(cell)) is not None
         ]
     return max(found, key=lambda alarm: alarm.last_seen, default=None)
-
-
-def _halted(run: Run | None) -> bool:
-    """Every process that trains is stopped by a signal."""
-    trainers = run.trainers if run else ()
-    return bool(trainers) and all(process.state in "Tt" for process in trainers)
 
 
 def _data_bound(kept: InstanceState, now: float, log_quiet: float | None) -> bool:

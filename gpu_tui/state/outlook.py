@@ -42,7 +42,7 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.oom import ONE_LOOK, oom_of
 from gpu_tui.state.queue_rows import queue_rows
 from gpu_tui.state.runner import runner_findings
-from gpu_tui.state.stillness import stopped
+from gpu_tui.state.stillness import stopped_runs
 from gpu_tui.state.unread import unread_logs
 from gpu_tui.state.views import Cost, InstanceView, signs_of
 
@@ -78,7 +78,7 @@ def view_of(
         kept, now, anchored,
         account=account, queue=queue, alive=alive, idle=idle, thresholds=thresholds,
     )  # fmt: skip
-    halts, all_halt = stopped(kept, run, queue, now)
+    halts, all_halt = stopped_runs(kept, run, queue, now)
     mounts, faults = kept.fresh(metrics.MOUNTS, now) or (), _faults(kept, now)
     seen = Now(
         now=now,

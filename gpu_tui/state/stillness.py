@@ -34,7 +34,7 @@ def owners_of(kept: InstanceState, now: float) -> Mapping[int, str]:
     }
 
 
-def stopped(
+def stopped_runs(
     kept: InstanceState, run: Run | None, queue: Queue, now: float
 ) -> tuple[tuple[Condition, ...], bool]:
     """Who trains here and is stopped, and whether that is everyone; on the login node of a cluster others may be."""
@@ -73,7 +73,7 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | Non
     """
     if kept.instance.scheduler is not None or not kept.link.live:
         return queue
-    halts = {one.cell: one.evidence for one in stopped(kept, run, queue, now)[0]}
+    halts = {one.cell: one.evidence for one in stopped_runs(kept, run, queue, now)[0]}
     # What a log says may lie behind a connection that is new; the time of its file does not.
     known = kept.logs.stillness(by_file=now - kept.link.since < CAUGHT_UP)
     runs = [place for place, cell in enumerate(queue.cells) if cell.state is CellState.RUNNING]

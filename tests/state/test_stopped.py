@@ -102,7 +102,8 @@ def test_where_all_are_stopped_each_is_told_of_once_and_the_verdict_follows() ->
     for _ in range(30):
         seen = box.look(replace(ONE, state="T"), replace(TWO, state="T"), after=10.0)
         assert [cell for _, cell, _ in halts(seen)] == ["one", "two"]
-    assert seen.verdict is Verdict.STALLED
+        assert seen.verdict is Verdict.STALLED
+    assert any("kill -CONT" in why for why in seen.because)
 
 
 @pytest.mark.parametrize(
