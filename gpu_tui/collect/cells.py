@@ -1,28 +1,33 @@
-"""Which cells' logs are worth a channel: told by the queue's log, by whoever runs the jobs, else by which
-log moved last. Pure.
+"""Which logs of cells are followed on a channel of their own, and which are read now and then by one program for
+all of them: by the queue's log, by the lists of jobs, otherwise by which log moved last. Pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.jobs import JobTable
+from gpu_tui.core.jobs import ENDED, Job, JobTable
 from gpu_tui.core.log_block import telling
-from gpu_tui.core.log_cells import CELL, cell_in
-from gpu_tui.core.logs import LogSource, may_follow
-from gpu_tui.core.metrics import FILES, FOUND, LEFT, UNRECORDED
+from gpu_tui.core.log_cells import CELL, CellLog, cell_logs, worth_reading
+from gpu_tui.core.logs import CELL_TAILS, READ_MOST, LogSource, may_follow, one_spelling
+from gpu_tui.core.metrics import DETACHED, FILES, FOUND, LEFT, UNRECORDED
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
-from gpu_tui.core.readings import FileTable
-from gpu_tui.core.sample import Reading
+from gpu_tui.core.readings import FileStat, FileTable, Host
+from gpu_tui.core.sample import Absent, Reading
+from gpu_tui.core.sweep import CellState
 
 REMEMBERED = 200  # names of one queue's log; ended logs that are read once are fewer still
 READ_ONCE = 64
-JOBS_READ_ONCE = 16  # of jobs that ended, the newest; their logs lie on a disk that many share
 FOUND_NAMES = frozenset(metric.name for metric in FOUND)
+LATELY = (
+    120.0  # seconds: a log that moved so shortly ago may be one of a run that nothing else shows
+)
+PAUSE = 600.0  # the same, of one that was seen growing
 FORGETFUL = frozenset(metric.name for metric in UNRECORDED)
 # The box is not trusted: a name becomes part of a path only if it can be nothing but one name.
 _NAME = re.compile(r"(?!\.{1,2}\Z)[\w. +=@,-]{1,200}\Z")
@@ -33,6 +38,17 @@ def is_name(name: str) -> bool:
     return _NAME.match(name) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Unfollowed:
+    """A log that is read now and then. `over`: nothing is known to write it. `stamp`: as the box's `stat` had the
+    file; None where it was not asked.
+    """
+
+    source: LogSource
+    over: bool
+    stamp: FileStat | None = None
+
+
 class Cells:
     """What is known of one box's cells. Feed it the events that pass; each says if anything changed."""
 
@@ -40,8 +56,15 @@ class Cells:
         self._instance = instance
         self._started: list[str] = []
         self._finished: list[str] = []
-        self._moved: list[str] = []
+        self._logs: list[CellLog] = []  # that the pattern names, the newest last
+        self._named: set[str] = set()  # the cells of these, whose paths came from the box
+        self._files: Mapping[str, FileStat] = {}
+        self._grew: set[str] = set()  # of those: the paths that were seen growing
+        self._ahead: float | None = None  # seconds that the box's clock is ahead of ours
+        self._now = 0.0  # our time of the newest table of files
         self._queue_silent = instance.queue.log is None
+        # Whether it is known which runs are there: what they write is theirs, whatever the pattern says.
+        self._listed = instance.queue.names_runs or instance.scheduler is not None
         self._jobs: dict[str, _Jobs] = {}  # by metric
         self._written: dict[str, str] = {}  # log -> the job that ran and wrote it, the newest last
         self.selected: str | None = None
@@ -66,7 +89,7 @@ class Cells:
         for jobs in self._jobs.values():
             if cell in jobs.logs:
                 return jobs.logs[cell]
-        if self._instance.logs and is_name(cell):
+        if self._instance.logs and (is_name(cell) or cell in self._named):
             return (LogSource(self._instance.logs.replace(CELL, cell), cell),)
         return ()
 
@@ -75,21 +98,74 @@ class Cells:
         first = [self.selected] if self.selected and self.sources(self.selected) else []
         newest = self._started[::-1]
         live = [cell for cell in newest if cell not in self._finished or cell == newest[0]]
-        if not self._started and self._queue_silent:
-            live = self._moved
         jobs = [name for table in self._jobs.values() for name in table.running]
-        return list(dict.fromkeys([*first, *live, *jobs]))[:most]
+        moved = [log.cell for log in self._worth() if self._moves(log)]
+        return list(dict.fromkeys([*first, *live, *jobs, *moved]))[:most]
+
+    def _worth(self) -> list[CellLog]:
+        """The pattern's logs that are read, newest first; none where the queue's log names the cells."""
+        if self._started or not self._queue_silent or not self._listed:
+            return []
+        named = {log.path for log in self._logs}
+        jobs = (jobs.logs[name] for jobs in self._jobs.values() for name in jobs.running)
+        others = {source.path for sources in jobs for source in sources} - named
+        box_now = None if self._ahead is None else self._now + self._ahead
+        return worth_reading(self._logs, box_now, READ_MOST - len(others))
+
+    def _moves(self, log: CellLog) -> bool:
+        """Its run may go on: it grew while it was watched, or shortly before."""
+        now = self._logs[-1].mtime if self._ahead is None else self._now + self._ahead
+        return log.mtime >= now - (PAUSE if log.path in self._grew else LATELY)
+
+    def others(self, followed: Collection[LogSource]) -> list[Unfollowed]:
+        """The logs that are read now and then, those of runs first, then the newest first. With those that are
+        `followed` they are READ_MOST; on the login node of a scheduler all of the jobs that run.
+        """
+        told: dict[str, Unfollowed] = {}
+        for source in self.tails(sys.maxsize):
+            told[source.path] = Unfollowed(source, over=False)
+        running = len(told)
+        aged: dict[LogSource, float] = {}
+        for log in self._worth():
+            aged.update(dict.fromkeys(self.sources(log.cell), log.mtime))
+        for cell in reversed(self.ended):
+            for source in self.sources(cell):
+                file = self._files.get(source.path)
+                aged.setdefault(source, self._ended_at(cell) if file is None else file.mtime)
+        for source in sorted(aged, key=lambda source: -aged[source]):
+            told.setdefault(one_spelling(source.path), Unfollowed(source, over=True))
+        paths = {source.path for source in followed}
+        room = READ_MOST if self._instance.scheduler is None else max(READ_MOST, running)
+        found = [one for one in told.values() if one.source.path not in paths]
+        found = found[: max(0, room - len(paths))]
+        return [replace(one, stamp=self._files.get(one.source.path)) for one in found]
+
+    def _ended_at(self, cell: str) -> float:
+        """By its list, in epoch seconds; 0 where that does not say."""
+        return max((jobs.over.get(cell, 0.0) for jobs in self._jobs.values()), default=0.0)
+
+    def is_named_only(self, source: LogSource) -> bool:
+        """Nothing but the pattern names this log."""
+        cell = source.cell
+        return cell not in self._started and all(
+            cell not in jobs.logs for jobs in self._jobs.values()
+        )
+
+    def queue_read(self) -> bool:
+        """The queue's log was read to its end; where it names no cell, the logs tell of them."""
+        changed, self._queue_silent = not self._queue_silent, True
+        return changed and not self._started
 
     def tails(self, most: int) -> list[LogSource]:
         """At most `most` logs to tail. A file that several share is tailed once, for the first of them."""
         found: dict[str, LogSource] = {}
         for cell in self.wanted(most):
             for source in self.sources(cell):
-                found.setdefault(source.path, source)
+                found.setdefault(one_spelling(source.path), source)
         below_home = tuple(path[1:] for path in found if path.startswith("~/"))
-        twice = (s for s in found.values() if s.path[0] != "~" and s.path.endswith(below_home))
-        for source in list(twice):
-            del found[source.path]
+        twice = [path for path in found if path[0] != "~" and path.endswith(below_home)]
+        for path in twice:
+            del found[path]
         return list(found.values())[:most]
 
     @property
@@ -152,42 +228,62 @@ class Cells:
 
     def sampled(self, event: Sampled) -> bool:
         """Jobs tell their logs; the file table tells which logs move, where no queue log does."""
-        if isinstance(event.sample, Reading) and isinstance(event.sample.value, JobTable):
-            known = self._jobs.get(event.metric)
-            table = event.sample.value
-            told = _jobs_of(self._renamed(table) if event.metric == LEFT.name else table)
-            if known is not None and event.metric in FORGETFUL:
-                told = _with_gone(told, known)
-            self._jobs[event.metric] = told
-            self._note_written(told)
-            return known != told
-        if event.metric != FILES.name or not isinstance(event.sample, Reading):
+        if event.metric == DETACHED.name and not self._listed:
+            self._listed = True
+            self.sampled(event)
+            return True
+        if isinstance(event.sample, Absent) and event.metric in FORGETFUL:
+            return self._take_jobs(event.metric, JobTable(event.metric))
+        if not isinstance(event.sample, Reading):
             return False
-        files = event.sample.value
+        match event.sample.value:
+            case JobTable() as table:
+                return self._take_jobs(event.metric, table)
+            case Host(box_time=box_time):
+                self._ahead = box_time - event.sample.taken_at
+            case FileTable() as files if event.metric == FILES.name:
+                return self._look(files, event.at)
+        return False
+
+    def _take_jobs(self, metric: str, table: JobTable) -> bool:
+        known = self._jobs.get(metric)
+        told = _jobs_of(self._renamed(table) if metric == LEFT.name else table)
+        if known is not None and metric in FORGETFUL:
+            told = _with_gone(told, known)
+        self._jobs[metric] = told
+        self._note_written(told)
+        return known != told
+
+    def _look(self, files: FileTable, at: float) -> bool:
+        """Which logs are there, and which grew."""
         pattern = self._instance.logs
-        if not isinstance(files, FileTable) or not pattern or CELL not in pattern:
+        if not pattern or CELL not in pattern:
             return False
-        named = cell_in(pattern)
-        logs = [
-            (file.mtime, match[1])
-            for path, file in files.found.items()
-            if path != self._instance.queue.log
-            and (match := named.fullmatch(path))
-            and is_name(match[1])
-        ]
-        before = self.wanted(8)
-        self._moved = [cell for _, cell in sorted(logs, reverse=True)]
-        return before != self.wanted(8)
+        logs = [log for log in cell_logs(files, pattern) if log.path != self._instance.queue.log]
+        before = self._reads()
+        old = {log.path: log.size for log in self._logs}
+        grew = {log.path for log in logs if log.size > old.get(log.path, log.size)}
+        self._grew = {log.path for log in logs if log.path in self._grew or log.path in grew}
+        self._logs, self._files, self._now = logs, files.found, at
+        self._named = {log.cell for log in logs if log.has_plain_name}
+        return before != self._reads()
+
+    def _reads(self) -> object:
+        tails = self.tails(CELL_TAILS)
+        return tails, self.others(tails)
 
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """One table's jobs that have logs. `running` newest first, `ended` oldest first."""
+    """One table's jobs that have logs. `running` newest first, `ended` oldest first; `over` when those ended, by
+    the box's clock, where that is known.
+    """
 
     logs: Mapping[str, tuple[LogSource, ...]]
     running: tuple[str, ...]
     ended: tuple[str, ...]
     files: frozenset[str] = frozenset()  # as its list has them
+    over: Mapping[str, float] = field(default_factory=dict)
 
 
 def _jobs_of(table: JobTable) -> _Jobs:
@@ -198,17 +294,23 @@ def _jobs_of(table: JobTable) -> _Jobs:
             logs[job.name] = tuple(LogSource(path, job.name) for path in dict.fromkeys(paths))
     live = [job for job in table.jobs if job.live and job.name in logs]
     live.sort(key=lambda job: job.started_at or 0.0, reverse=True)
-    over = [job for job in table.jobs if job.finished_at is not None and job.name in logs]
+    over = [job for job in table.jobs if job.name in logs and _is_over(job)]
     over.sort(key=lambda job: job.finished_at or 0.0)
     taken = {source.path for job in live for source in logs[job.name]}
     # What a running job still writes into is not the log of one that ended.
     ended = [
         job.name
-        for job in over[-JOBS_READ_ONCE:]
+        for job in over[-READ_MOST:]
         if not any(source.path in taken for source in logs[job.name])
     ]
     files = frozenset(path for job in table.jobs for path in (job.stdout, job.stderr) if path)
-    return _Jobs(logs, tuple(job.name for job in live), tuple(ended), files)
+    known = {job.name: job.finished_at for job in over if job.finished_at is not None}
+    return _Jobs(logs, tuple(job.name for job in live), tuple(ended), files, known)
+
+
+def _is_over(job: Job) -> bool:
+    """It ran and ended; not every list says when."""
+    return job.finished_at is not None or job.state in (*ENDED, CellState.CANNOT_TELL)
 
 
 def _with_gone(told: _Jobs, known: _Jobs) -> _Jobs:

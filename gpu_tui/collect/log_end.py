@@ -1,126 +1,346 @@
-"""The end of a log that nothing writes any more: read once, over a channel that closes again."""
+"""Read the ends of many logs over one channel: those that nothing writes any more, and those of runs beyond the few
+that are followed on a channel of their own.
+
+Where a log was read before, only what is new of it comes. One program reads one log after another and says in marks:
+
+    log N                                   log N of the list is looked at
+    missing | denied | odd | broken         there is nothing to read
+    open INODE BORN CHANGED FROM SIZE       its bytes follow, from byte FROM on
+
+It needs a POSIX sh, dd, and stat or ls. A log on a mount that hangs keeps the program; the others are then asked for
+by a new one.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import re
 import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 
-from gpu_tui.collect.shell import quote_path
-from gpu_tui.collect.tail import GONE
+from gpu_tui.collect.marks import Mark, MarkReader
+from gpu_tui.collect.shell import quote_path, terse
+from gpu_tui.collect.tail import GONE, SAMPLES, WHY
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.logs import LogSource
-from gpu_tui.core.number import INODE_DIGITS, whole
+from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.ports import Sink
 from gpu_tui.parse.log_reader import LogReader
-from gpu_tui.transport.base import Connection
+from gpu_tui.transport.base import Connection, arrived
 
-ONCE_HISTORY = 65_536
-NOISE_CAP = 65_536  # of what a login shell says before
+MOST = 65_536  # bytes of one log at one look
+ALL = 1_000_000  # bytes of all logs of a box at one look
+BLOCK = 4_096  # bytes; a look begins at a multiple of it
+HANGS = 5.0  # seconds without a byte after which a log is given up for now: its mount may be dead
+HUNG = "does not answer: its mount may be dead"
+BROKEN = "cannot be read"
+NOTHING = {**WHY, "missing": "is not there"}
+OPEN = re.compile(rb"open (\d{1,20}) ([\w?-]{1,20}) (-?\d{1,20}) (\d{1,18}) (\d{1,18})")
 
-
-async def read_once(
-    connection: Connection, instance: Instance, source: LogSource, sink: Sink, clock: Clock
-) -> None:
-    """The end of a log that nothing writes any more, read once as history."""
-    read = await _end_of(connection, source, f"-c {ONCE_HISTORY}")
-    if read is None:
-        sink(LogFailed(instance.name, clock.now(), source, f"{source.path} cannot be read"))
+# stdin is the lifeline: at its end (the client left, however) the whole process group goes, also who waits for a
+# mount that may be killed there.
+PROGRAM = r"""
+exec 3<&0 </dev/null 2>/dev/null
+export LC_ALL=C
+sign=$(printf '\037%s' @NONCE@)
+{ cat <&3 >/dev/null; kill -s KILL -- "-$$" || kill -s KILL "$$"; } &
+guard=$!
+say() { printf '%s %s\n' "$sign" "$*" || exit; }
+see() { # the file on stdin
+    set -- $(stat -L -c '%i %W %Y %s' /proc/self/fd/0)
+    if [ $# != 4 ]; then
+        set -- $(ls -Lin /proc/self/fd/0)
+        set -- "$1" 0 0 "$6"
+    fi
+    file="$1 $2 $3" known=$1:$2 size=$4
+    case $size in '' | *[!0-9]*) return 1 ;; esac
+}
+send() { # N PATH MOST INODE:BORN AT HAVE WRITTEN
+    see || { say odd; return; }
+    if [ -n "$7" ] && [ "$known $size" = "$4 $5" ]; then # it may move, and did not
+        say open "$file" "$size" "$size"
         return
-    inode, size, body = read
-    skipped, body = _whole_lines(size, body)
-    reader = LogReader()
-    lines = (*reader.feed(body), *reader.close())
-    now = clock.now()
-    sink(LogOpened(instance.name, now, source, inode, skipped, skipped, resumed=False))
-    sink(LogArrived(instance.name, now, source, lines, backfill=True, upto=skipped + len(body)))
+    fi
+    from=0
+    [ "$size" -le "$3" ] || from=$((size - $3))
+    if [ "$known" = "$4" ] && [ "$size" -ge "$5" ] && [ $((size - $5)) -le "$3" ]; then from=$(($5 - $6)); fi
+    from=$((from / @BLOCK@))
+    say open "$file" $((from * @BLOCK@)) "$size"
+    dd bs=@BLOCK@ skip="$from" count=$((size / @BLOCK@ + 1 - from)) || say broken
+}
+end_of() {
+    say log "$1"
+    if ! [ -e "$2" ]; then say missing
+    elif ! [ -f "$2" ]; then say odd
+    elif ! [ -r "$2" ]; then say denied
+    else send "$@" <"$2" || say broken; fi
+}
+"""
 
 
-async def read_rest(
-    connection: Connection,
-    instance: Instance,
-    source: LogSource,
-    memory: TailMemory,
-    sink: Sink,
-    clock: Clock,
-) -> None:
-    """What a log that nothing writes any more got after its tail was taken away: its last words."""
-    known = memory.recent  # an inode is used again: only these bytes tell that it is the same file
-    start = memory.offset - len(known)
-    read = await _end_of(connection, source, f"-c +{start + 1}")
-    if read is None or read[0] != memory.inode or not read[2].startswith(known):
-        await _read_another(connection, instance, source, memory, sink, clock)
-        return
-    rest, upto = read[2].removeprefix(known), None
-    if start + len(read[2]) < read[1]:  # more than is taken at once: of that the end tells most
-        read = await _end_of(connection, source, f"-c {ONCE_HISTORY}")
-        if read is None or read[0] != memory.inode:
-            await _read_another(connection, instance, source, memory, sink, clock)
+@dataclass(slots=True)
+class Look:
+    """One look at some logs. `done` were read, or there is nothing to read; of these `twins` are other names of
+    files that are read already. `hung`: at this log the box stopped to answer.
+    """
+
+    done: list[LogSource] = field(default_factory=list)
+    twins: set[LogSource] = field(default_factory=set)
+    hung: LogSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What the box says of the file whose bytes follow."""
+
+    inode: int
+    born: str
+    changed: int
+    start: int
+    size: int
+
+    @property
+    def name(self) -> str:
+        """As `TailMemory.file`."""
+        return f"{self.inode}:{self.born}"
+
+
+class EndReader:
+    """Reads the ends of logs of one box; what is known of each is in `memories`."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        sink: Sink,
+        clock: Clock,
+        memories: MutableMapping[LogSource, TailMemory],
+    ) -> None:
+        self._instance = instance.name
+        self._sink = sink
+        self._clock = clock
+        self._memories = memories
+
+    async def read(
+        self,
+        connection: Connection,
+        logs: Mapping[LogSource, bool],
+        beside: Collection[LogSource] = (),
+        failed: Collection[LogSource] = (),
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Look:
+        """Read these logs, in order. Of those that are True nothing writes any more: a last line without a newline
+        is whole. `beside`: the logs that are read otherwise; `failed`: those that could not be read before. `stop`
+        is asked after each log.
+
+        Raises LinkError when the connection goes, ChannelRefused where the box allows no further session.
+        """
+        nonce = secrets.token_hex(8)
+        most = max(BLOCK, min(MOST, ALL // max(1, len(logs)) - BLOCK))
+        answer = _Answer(self, logs, {*beside, *logs}, failed, most)
+        marks, loop = MarkReader(b"\x1f" + nonce.encode()), asyncio.get_running_loop()
+        async with connection.stream(self._program(nonce, logs, most)) as chunks:
+            await arrived(chunks)
+            try:
+                async with asyncio.timeout(HANGS) as limit:
+                    async for chunk in chunks:
+                        limit.reschedule(None)  # what we take for it is not the box's time
+                        for part in marks.feed(chunk):
+                            if answer.take(part):
+                                await asyncio.sleep(0)
+                                if answer.ended or stop():
+                                    return answer.look
+                        limit.reschedule(loop.time() + HANGS)
+            except TimeoutError:
+                answer.hang()
+        return answer.look
+
+    def _program(self, nonce: str, logs: Mapping[LogSource, bool], most: int) -> str:
+        def ask(number: int, source: LogSource) -> str:
+            memory = self._memories.get(source) or TailMemory()
+            known = f"{memory.file} {memory.offset} {len(memory.recent)}"
+            written = "" if logs[source] else " written"
+            return f"end_of {number} {quote_path(source.path)} {most} {known}{written}\n"
+
+        asks = "".join(ask(number, source) for number, source in enumerate(logs))
+        text = terse(PROGRAM).replace("@BLOCK@", str(BLOCK))
+        text = text.replace("@NONCE@", nonce)
+        # One command: nothing of it is left in stdin for the guard to read.
+        return f'{{\n{text}{asks}say end\nkill "$guard"\nexit\n}}\n'
+
+    def take(
+        self, source: LogSource, file: _File, data: bytes, *, over: bool, failed: bool
+    ) -> None:
+        """What came of one log."""
+        memory = self._memories.setdefault(source, TailMemory())
+        memory.end = file.size
+        rest = _news(memory, file, data)
+        if rest is None:
+            self._open(source, memory, file, data, over=over)
             return
-        begin, rest = _whole_lines(read[1], read[2])
-        _pass_over(begin, instance, source, memory, sink, clock)
-        upto = begin + len(rest)
-    if not rest:
-        return
-    lines = (*memory.take(rest), *memory.reader.close())
-    memory.reader = LogReader()
-    sink(LogArrived(instance.name, clock.now(), source, lines, upto=upto))
+        if failed:
+            opened = memory.inode, memory.offset, memory.skipped
+            self._sink(LogOpened(self._instance, self._clock.now(), source, *opened, resumed=True))
+        lines = memory.take(rest, unfinished=not over)
+        self._arrived(source, memory, lines, backfill=False)
+        if over:
+            self._arrived(source, memory, _closed(memory), backfill=not rest)
+
+    def _open(
+        self, source: LogSource, memory: TailMemory, file: _File, data: bytes, *, over: bool
+    ) -> None:
+        """The end of a file that was not read before, or of which too much came since."""
+        first, same = memory.inode == 0, (memory.inode, memory.born) == (file.inode, file.born)
+        cut = data.find(b"\n") + 1 if file.start else 0
+        start = file.start + cut
+        now = self._clock.now()
+        passed = start - memory.offset
+        if not first:
+            memory.gaps += 1
+            if same and passed > 0:
+                memory.lost += passed
+                why = f"came faster than it could be read: {passed:,} bytes were passed over"
+            else:
+                why = GONE
+            self._sink(Noted(self._instance, now, f"{source.path} {why}"))
+        if unfinished := memory.restart(file.inode, file.born, start):
+            self._arrived(source, memory, unfinished, backfill=False)
+        memory.since, memory.end = file.changed, file.size
+        opened = LogOpened(self._instance, now, source, file.inode, start, start, resumed=False)
+        self._sink(opened)
+        lines = memory.take(data[cut:], SAMPLES if first else 0, unfinished=not over)
+        self._arrived(source, memory, lines, backfill=first)
+        if over:
+            self._arrived(source, memory, _closed(memory), backfill=first)
+
+    def is_read(
+        self, source: LogSource, file: _File, data: bytes, as_: Iterable[LogSource]
+    ) -> bool:
+        """This very text is read under one of these other names: a link leads to it."""
+        known = ((other, self._memories.get(other)) for other in as_ if other.path != source.path)
+        return any(
+            memory is not None and memory.file == file.name and _agrees(memory, file, data)
+            for _, memory in known
+        )
+
+    def _arrived(
+        self, source: LogSource, memory: TailMemory, lines: Sequence[LogLine], *, backfill: bool
+    ) -> None:
+        if lines:
+            now, upto = self._clock.now(), memory.line_at
+            self._sink(LogArrived(self._instance, now, source, lines, backfill, upto))
+
+    def fail(self, source: LogSource, why: str) -> None:
+        """It cannot be read now."""
+        why = f"{source.path} {why}"
+        self._sink(LogFailed(self._instance, self._clock.now(), source, why))
 
 
-async def _read_another(
-    connection: Connection,
-    instance: Instance,
-    source: LogSource,
-    memory: TailMemory,
-    sink: Sink,
-    clock: Clock,
-) -> None:
-    """Another text stands where the tail was, or none: what ours said last nobody will know."""
-    memory.gaps += 1
-    sink(Noted(instance.name, clock.now(), f"{source.path} {GONE}"))
-    await read_once(connection, instance, source, sink, clock)
+class _Answer:
+    """What one start of the program says."""
+
+    def __init__(
+        self,
+        reader: EndReader,
+        logs: Mapping[LogSource, bool],
+        all_logs: Collection[LogSource],
+        failed: Collection[LogSource],
+        most: int,
+    ) -> None:
+        self.look = Look()
+        self.ended = False
+        self._reader = reader
+        self._logs = list(logs.items())
+        self._all = all_logs
+        self._failed = failed
+        self._room = most + 3 * BLOCK
+        self._at = -1  # in the list
+        self._file: _File | None = None
+        self._came = bytearray()
+
+    def take(self, part: bytes | Mark) -> bool:
+        """True where it ends what came of one log."""
+        if not isinstance(part, Mark):
+            self._came += part[: max(0, self._room - len(self._came))]
+            return False
+        match part.split():
+            case [b"log", _]:
+                self._close()
+                self._at += 1
+                return self._at > 0
+            case [b"end"]:
+                self._close()
+                self.ended = True
+                return True
+            case [b"open", *_] if match := OPEN.fullmatch(part.strip()):
+                self._file = _file(match)
+            case [word] if 0 <= self._at < len(self._logs):
+                why = NOTHING.get(word.decode("ascii", "replace"), BROKEN)
+                self._file = None
+                self._reader.fail(self._logs[self._at][0], why)
+            case _:
+                pass
+        return False
+
+    def hang(self) -> None:
+        """Nothing more comes."""
+        if 0 <= self._at < len(self._logs):
+            self.look.hung = self._logs[self._at][0]
+            self._reader.fail(self.look.hung, HUNG)
+
+    def _close(self) -> None:
+        if 0 <= self._at < len(self._logs):
+            source, over = self._logs[self._at]
+            self.look.done.append(source)
+            file, data = self._file, bytes(self._came)
+            if file is None:
+                pass
+            elif self._reader.is_read(source, file, data, self._all):
+                self.look.twins.add(source)
+            else:
+                self._reader.take(source, file, data, over=over, failed=source in self._failed)
+        self._file = None
+        self._came.clear()
 
 
-def _pass_over(
-    begin: int, instance: Instance, source: LogSource, memory: TailMemory, sink: Sink, clock: Clock
-) -> None:
-    """Go on at byte `begin` of the same file; what lies between is counted, and told."""
-    now, passed = clock.now(), begin - memory.offset
-    memory.gaps += 1
-    memory.lost += passed
-    if unfinished := memory.restart(memory.inode, memory.born, begin):
-        sink(LogArrived(instance.name, now, source, unfinished))
-    text = f"{source.path} came faster than it could be read: {passed:,} bytes were passed over"
-    sink(Noted(instance.name, now, text))
-    sink(LogOpened(instance.name, now, source, memory.inode, begin, begin, resumed=False))
+def _file(match: re.Match[bytes]) -> _File:
+    inode, born, *numbers = match.groups()
+    changed, start, size = map(int, numbers)
+    return _File(int(inode), born.decode(), changed, start, size)
 
 
-def _whole_lines(size: int, end: bytes) -> tuple[int, bytes]:
-    """Where the first whole line begins in the end of a file of `size` bytes, and all from there on."""
-    skipped = max(0, size - len(end))
-    if not skipped:
-        return 0, end
-    cut = end.find(b"\n") + 1
-    return skipped + cut, end[cut:]
-
-
-async def _end_of(
-    connection: Connection, source: LogSource, part: str
-) -> tuple[int, int, bytes] | None:
-    """Inode, size and the asked part of a file, of which no more than ONCE_HISTORY bytes are taken."""
-    path = quote_path(source.path)
-    mark = secrets.token_hex(8)
-    program = (
-        f"[ -f {path} ] && [ -r {path} ] || exit 4\n"
-        f"printf '\\n{mark} %s\\n' \"$(stat -L -c '%i %s' -- {path})\"\n"
-        f"tail {part} -- {path} | head -c {ONCE_HISTORY}\n"
-    )
-    done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + NOISE_CAP)
-    _, _, answer = done.stdout.partition(f"\n{mark} ".encode())
-    header, _, body = answer.partition(b"\n")
-    first, _, second = header.partition(b" ")
-    inode, size = whole(first, INODE_DIGITS), whole(second)
-    if done.exit != 0 or inode is None or size is None:
+def _news(memory: TailMemory, file: _File, data: bytes) -> bytes | None:
+    """What follows what was read before; None where this is another text, or does not begin there."""
+    if memory.inode == 0 or (memory.inode, memory.born) != (file.inode, file.born):
         return None
-    return inode, size, body
+    known = memory.recent
+    at = memory.offset - file.start
+    if not data and at == 0:
+        return b""
+    if at < len(known) or data[at - len(known) : at] != known:
+        return None
+    return data[at:]
+
+
+def _agrees(memory: TailMemory, file: _File, data: bytes) -> bool:
+    """At least one stretch of the file is in both, and the same."""
+    for begin, text in (
+        (memory.offset - len(memory.trail), memory.trail),
+        (memory.skipped, memory.head),
+    ):
+        low, high = max(begin, file.start), min(begin + len(text), file.start + len(data))
+        if low < high:
+            here = data[low - file.start : high - file.start]
+            return here == text[low - begin : high - begin]
+    return False
+
+
+def _closed(memory: TailMemory) -> Sequence[LogLine]:
+    """The last line, where nothing will end it any more."""
+    lines = memory.reader.close()
+    if lines:
+        memory.reader = LogReader(goes_on=True)
+        memory.line_at = memory.offset
+    return lines

@@ -111,7 +111,7 @@ def _snippet(target: Target) -> str:
     fi
 {_newest_snippet(target)}
     errors=2
-    ask files {FILES_LIMIT:.0f} stat -c '{stat.FORMAT}' -- "$@"
+    ask files {FILES_LIMIT:.0f} stat -L -c '{stat.FORMAT}' -- "$@"
     errors=1
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,11 +10,11 @@ from functools import partial
 from posixpath import splitext
 from typing import TypeVar
 
-from gpu_tui.collect.cells import Cells
+from gpu_tui.collect.cells import Cells, Unfollowed
 from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, follow
 from gpu_tui.collect.kubernetes import ClusterWatch
 from gpu_tui.collect.link import Link
-from gpu_tui.collect.log_end import read_once, read_rest
+from gpu_tui.collect.log_end import HUNG, EndReader
 from gpu_tui.collect.log_range import read_part, search
 from gpu_tui.collect.sampler import Group, plan, sample_group
 from gpu_tui.collect.tail_memory import TailMemory
@@ -40,11 +39,16 @@ SLOW_LOGIN = 2.5  # seconds: on such a line a kilobyte of a program may be an ei
 REFUSED_SECONDS = 15.0
 # Seconds until an unreadable ended log is asked for again: a dead mount keeps each asker.
 LONGEST_PAUSE = 900.0
-TOO_FEW = (
-    "the box allows too few sessions (MaxSessions) to follow this log beside what matters more"
+# Seconds between two looks at the logs of runs that have no channel of their own.
+NOW_AND_THEN = 15.0
+POLLED = (
+    20  # so many at most; more of them are looked at less often, as each costs the box a process
 )
-
-SET_ASIDE = "as many other logs of this box are followed as may be"
+OPENS = 3.0  # seconds for tails to open before the other logs are read
+BROKEN = "cannot be read: the box needs sh, dd and stat"
+HANGS_MOST = (
+    2  # logs in one round that do not answer; what hangs there stays until the mount is back
+)
 
 
 class Watched:
@@ -67,7 +71,12 @@ class Watched:
         self._cells = Cells(instance)
         for metric, table in (before or {}).items():
             self._cells.recall(metric, table)
-        self._read: set[LogSource] = set()
+        self._ends = EndReader(instance, self._peek, clock, self._memories)
+        self._read: dict[LogSource, Unfollowed] = {}  # as it was when it was read
+        self._hung: set[LogSource] = set()
+        self._twins: dict[LogSource, int | None] = {}  # other names of logs -> their inode
+        self._opened: set[LogSource] = set()
+        self._told = asyncio.Event()  # something of a log
         self._changed = asyncio.Event()
         self._roster: Track[object] = Track()
         self._replan = asyncio.Event()  # other probes are to be asked
@@ -77,7 +86,7 @@ class Watched:
         self._cluster = ClusterWatch(instance, sink, clock) if clustered else None
         self._failed: set[LogSource] = set()
         self._asking = asyncio.Lock()  # one channel at most for what a person asks of a log
-        self._waits = False  # every cell that is wanted has its tail, every ended one was read
+        self._waits = False  # each log has its tail, was read, or cannot be read now
 
     @property
     def read_up(self) -> bool | None:
@@ -85,12 +94,15 @@ class Watched:
         if self._cluster is not None:
             return None
         log = self._instance.queue.log
-        sources = [*([LogSource(log)] if log else []), *self._cells.tails(self._room)]
+        sources = [*([LogSource(log)] if log else []), *self._tails()]
         return (
             self._waits
             and not self._changed.is_set()
             and all(source in self._failed or self._caught_up(source) for source in sources)
         )
+
+    def _tails(self) -> list[LogSource]:
+        return [one for one in self._cells.tails(self._room) if one not in self._twins]
 
     def _caught_up(self, source: LogSource) -> bool:
         memory = self._memories.get(source)
@@ -107,6 +119,7 @@ class Watched:
         """Sample and follow until the connection goes. Raises LinkError then."""
         self._room, self._tailed = CELL_TAILS, {}
         self._waits = False
+        self._opened.clear()
         try:
             async with asyncio.TaskGroup() as tasks:
                 if not self._instance.here:
@@ -240,6 +253,9 @@ class Watched:
                 self._untailed(source, f"{error}. {error.next}")
                 if source.cell is None:
                     pause = self._yield_place()
+                else:  # it is read now and then
+                    self._room -= 1
+                    self._changed.set()
             await asyncio.sleep(pause)
 
     def _called_alike(self, path: str) -> list[str]:
@@ -257,71 +273,114 @@ class Watched:
         self._sink(LogFailed(self._instance.name, self._clock.now(), source, why))
 
     async def _follow_cells(self, connection: Connection) -> None:
-        """Tail the cells that are wanted; read the ended ones once."""
+        """Tail the cells that are wanted; read the other logs now and then."""
         tails: dict[LogSource, asyncio.Task[None]] = {}
         self._tailed, pause = tails, REFUSED_SECONDS
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
-                wanted = self._cells.tails(self._room)
+                wanted = self._tails()
+                # A log that only the pattern names may be one of the others, by a link: that shows when it is read.
+                unseen = {
+                    one for one in wanted if self._cells.is_named_only(one) and not self._seen(one)
+                }
+                wanted = [one for one in wanted if one not in unseen]
                 aside = [source for source in tails if source not in wanted]
                 dropped = [tails.pop(source) for source in aside]
                 for tail in dropped:
                     tail.cancel()
                 # Two tails of one log at once would count the same bytes twice.
                 await asyncio.gather(*dropped, return_exceptions=True)
-                self._set_aside(aside)
+                self._opened.difference_update(aside)
                 for source in wanted:
                     if source not in tails:
                         follow_cell = self._follow(connection, source, CELL_HISTORY)
                         tails[source] = tasks.create_task(follow_cell)
-                self._forget(set(wanted))
-                for source in self._cells.tails(CELL_TAILS)[self._room :]:
-                    self._untailed(source, TOO_FEW)
-                self._waits = await self._read_ended(connection, wanted)
-                if not self._changed.is_set():
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(None if self._waits else pause):
-                            await self._changed.wait()
-                    pause = REFUSED_SECONDS if self._waits else min(2 * pause, LONGEST_PAUSE)
+                others = self._cells.others(wanted)
+                self._forget({*wanted, *(other.source for other in others)})
+                read = await self._read_others(connection, wanted, others)
+                if self._changed.is_set() or any(map(self._seen, unseen)):
+                    continue
+                self._waits = True
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_pause(others, None if read else pause)):
+                        await self._changed.wait()
+                pause = REFUSED_SECONDS if read else min(2 * pause, LONGEST_PAUSE)
                 self._waits = False
 
-    def _set_aside(self, sources: list[LogSource]) -> None:
-        """Whether a log moves that made room for others, though its cell may run, nobody sees any more."""
-        runs = set(self._cells.tails(sys.maxsize)) if sources else set()
-        for source in sources:
-            if source in runs:
-                self._untailed(source, SET_ASIDE)
+    def _seen(self, source: LogSource) -> bool:
+        memory = self._memories.get(source)
+        return memory is not None and memory.inode > 0
 
     def _forget(self, kept: set[LogSource]) -> None:
         """A sweep of jobs names ever new logs: where the oldest of those not followed stood is dropped."""
         self._failed = {source for source in self._failed if source.cell is None or source in kept}
+        self._read = {source: seen for source, seen in self._read.items() if source in kept}
+        self._hung &= kept
+        self._twins = {source: file for source, file in self._twins.items() if source in kept}
         idle = [source for source in self._memories if source.cell and source not in kept]
         for source in idle[:-MEMORIES]:
             del self._memories[source]
 
-    async def _read_ended(self, connection: Connection, followed: list[LogSource]) -> bool:
+    async def _read_others(
+        self, connection: Connection, followed: list[LogSource], others: list[Unfollowed]
+    ) -> bool:
         """False where one of them could not be read now; one that was cut short by a loss comes again, too."""
-        ended = [source for cell in self._cells.ended for source in self._cells.sources(cell)]
-        self._read.intersection_update(ended)
-        for source in ended:
-            if source in followed or source in self._read:
-                continue
-            if self._changed.is_set():  # what is to be tailed now is not to wait for all of these
-                return False
-            memory = self._memories.get(source)
+        due = [one for one in others if self._is_due(one)]
+        if not due:
+            return not self._hung
+        await self._opened_all(followed)
+        left = {one.source: one for one in sorted(due, key=lambda one: one.source in self._hung)}
+        beside, why = {*followed, *(one.source for one in others)}, BROKEN
+        for _ in range(HANGS_MOST):
+            if not left or self._changed.is_set():
+                break
             try:
-                # A tail that was taken away at the end may have missed the last words, or all of them.
-                if memory is None or not memory.inode:
-                    await read_once(connection, self._instance, source, self._sink, self._clock)
-                else:
-                    await read_rest(
-                        connection, self._instance, source, memory, self._sink, self._clock
-                    )
-            except (TimeoutError, ChannelRefused):
-                continue
-            self._read.add(source)
-        return all(source in followed or source in self._read for source in ended)
+                look = await self._ends.read(
+                    connection,
+                    {source: one.over for source, one in left.items()},
+                    beside.difference(self._twins),
+                    self._failed,
+                    self._changed.is_set,
+                )
+            except ChannelRefused as error:
+                why = f"{error}. {error.next}"
+                pause = self._yield_place()
+                if self._changed.is_set():  # a tail makes room: until it has
+                    await asyncio.sleep(pause)
+                break
+            for source in look.done:
+                self._read[source] = one = left.pop(source)
+                self._hung.discard(source)
+                self._twins.pop(source, None)
+                if source in look.twins:
+                    self._failed.discard(source)
+                    self._twins[source] = one.stamp.inode if one.stamp else None
+            if look.hung is None:
+                break
+            self._hung.add(look.hung)
+            left.pop(look.hung)
+            why = HUNG
+        if not self._changed.is_set():
+            for source in left:
+                self._untailed(source, f"{source.path} {why}")
+        return not left and not self._hung
+
+    def _is_due(self, one: Unfollowed) -> bool:
+        """It changed since it was read, may have, or could not be read."""
+        if one.source in self._twins:
+            return one.stamp is not None and one.stamp.inode != self._twins[one.source]
+        return self._read.get(one.source) != one or _is_polled(one)
+
+    async def _opened_all(self, followed: list[LogSource]) -> None:
+        """Wait until each tail has its file: a log that is one of these under another name is not read twice."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OPENS):
+                while not self._changed.is_set():
+                    if self._opened.union(self._failed).issuperset(followed):
+                        return
+                    self._told.clear()
+                    await self._told.wait()
 
     def _peek(self, event: Event) -> None:
         """Pass the event on, and learn from it which cells run."""
@@ -331,6 +390,9 @@ class Watched:
             self._failed.add(event.source)
         elif isinstance(event, LogOpened):
             self._failed.discard(event.source)
+            self._opened.add(event.source)
+        if isinstance(event, LogFailed | LogOpened):
+            self._told.set()
         match event:
             case Sampled():
                 self._judge_queue(event)
@@ -340,10 +402,26 @@ class Watched:
                 # Of its history only the end counts: a cell that ran a week ago needs no tail.
                 if isinstance(event, LogArrived) and event.backfill:
                     changed = self._memories[event.source].caught_up
+                    changed = (changed and self._cells.queue_read()) or changed
             case _:
                 pass
         if changed:
             self._changed.set()
+            self._told.set()
+
+
+def _is_polled(one: Unfollowed) -> bool:
+    """It may move, and no table of files would show it."""
+    return not one.over and one.stamp is None
+
+
+def _pause(others: list[Unfollowed], seconds: float | None) -> float | None:
+    """Until the next look at the other logs; None where nothing but news is to be waited for."""
+    polled = sum(map(_is_polled, others))
+    if not polled:
+        return seconds
+    now_and_then = NOW_AND_THEN * max(1.0, polled / POLLED)
+    return now_and_then if seconds is None else min(seconds, now_and_then)
 
 
 def _first(group: BaseExceptionGroup[LinkError]) -> LinkError:

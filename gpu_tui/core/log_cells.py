@@ -8,29 +8,77 @@ when none did any more, is told from an old one that somebody gave up.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
 from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.logs import PATH_MOST, READ_MOST
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import BY_LOG, COUNTED, GONE, ON_THE_WAY, UNTOLD, Ending
 
 CELL = "{cell}"
 NEVER: Mapping[str, float] = {}
+NO_WORDS: Mapping[str, str] = {}
 BEGUN = "just started: its log moved after the process table was read"
 SLACK = 2.0  # seconds: an mtime has whole ones
 AHEAD = 60.0  # seconds that a file server may be ahead of the box and still be believed
 LATELY = 86_400.0  # seconds: an older log is history
 AT_ONCE = 60.0  # seconds: a log that moved so shortly before the end was written until then
+LONG_AGO = (
+    14 * 86_400.0
+)  # seconds: an older log is another sweep's, and is read when somebody asks for it
+# Names that are usually a link to the log of the newest run.
+LINKS = frozenset(("current", "last", "latest", "log", "newest", "out", "output", "stdout"))
+NOT_YET = "its log is not read yet"
+OLDER = f"its log is not read: {READ_MOST} newer ones of this box are"
+UNNAMED = "its log is not read: its name is no plain text"
+TOO_OLD = "its log is not read: nothing was written into it for more than 14 days"
 
 
 def cell_in(pattern: str) -> re.Pattern[str]:
     """What the path of a cell's log is like; group 1 is the cell, the same wherever `pattern` names it."""
     head, *rest = map(re.escape, pattern.split(CELL))
     return re.compile(f"{head}(?P<cell>[^/]+)" + "(?P=cell)".join(rest))
+
+
+@dataclass(frozen=True, slots=True)
+class CellLog:
+    """One log that the pattern names, as the box's `stat` has it; `mtime` by the box's clock."""
+
+    mtime: float
+    cell: str
+    path: str
+    inode: int
+    size: int
+
+    @property
+    def has_plain_name(self) -> bool:
+        """The name came from the box whole: what is no UTF-8 did not."""
+        return len(self.path) <= PATH_MOST and self.path.isprintable() and "\ufffd" not in self.path
+
+
+def cell_logs(files: FileTable, pattern: str) -> list[CellLog]:
+    """The logs that `pattern` names, the newest last; of the names of one file one that is usually a link before the
+    others.
+    """
+    named = cell_in(pattern)
+    logs = [
+        CellLog(file.mtime, match[1], path, file.inode, file.size)
+        for path, file in files.found.items()
+        if (match := named.fullmatch(path))
+    ]
+    logs.sort(key=lambda log: (log.mtime, log.cell.lower() not in LINKS, log.cell, log.path))
+    return logs
+
+
+def worth_reading(logs: Sequence[CellLog], box_now: float | None, most: int) -> list[CellLog]:
+    """The newest `most` of them, newest first, without those that were written long ago or have no plain name."""
+    since = -inf if box_now is None else box_now - LONG_AGO
+    read = [log for log in reversed(logs) if log.mtime >= since and log.has_plain_name]
+    return read[: max(0, most)]
 
 
 def table_of_logs(
@@ -49,6 +97,7 @@ def table_of_logs(
     read: Collection[str] = (),
     strays: Collection[str] = (),
     signs: Mapping[str, float] = NEVER,
+    unread: Mapping[str, str] = NO_WORDS,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
@@ -58,37 +107,31 @@ def table_of_logs(
     trainings that live did; a log that none has written since is none of theirs. `signs`: when a checkpoint of each
     cell was written, which moves also where its log is held back in a buffer. `read`: the paths that were read to
     their end; of these, one that no process can write any more ended without a word. `strays`: those that moved
-    while nobody was known to train.
+    while nobody was known to train. `unread`: by path, why a log was not read.
     """
     stirred = -inf if seen_at is None else seen_at - stall_after
-    named = cell_in(pattern)
-    found = sorted(
-        (file.mtime, match[1], path)
-        for path, file in files.found.items()
-        if path not in taken and (match := named.fullmatch(path))
-    )
-    written = (one.mtime for path, one in files.found.items() if named.fullmatch(path))
-    newest = max((at for at in written if at <= box_now + AHEAD), default=-inf)
+    logs = cell_logs(files, pattern)
+    found = [log for log in logs if log.path not in taken]
+    newest = max((log.mtime for log in logs if log.mtime <= box_now + AHEAD), default=-inf)
     jobs = tuple(
-        _cut_off(name, path, mtime, cut[path])
-        if path in cut and endings.get(name, Ending()) == Ending()
+        _cut_off(log.cell, log.path, log.mtime, cut[log.path])
+        if log.path in cut and endings.get(log.cell, Ending()) == Ending()
         else _job(
-            name,
-            path,
-            mtime,
+            log,
             box_now,
             stall_after,
-            False if alive and began is not None and mtime < began - AHEAD else alive,
-            endings.get(name, Ending()),
+            False if alive and began is not None and log.mtime < began - AHEAD else alive,
+            endings.get(log.cell, Ending()),
             # One that moved before, too, is written by somebody who is not known to train.
-            None if before.get(path, -inf) >= stirred else seen_at,
-            signs.get(name, -inf),
+            None if before.get(log.path, -inf) >= stirred else seen_at,
+            signs.get(log.cell, -inf),
+            unread.get(log.path),
             # After one that stood still for long somebody went on with another.
             over_at=None
-            if mtime < newest - stall_after
-            else _over_at(path, read, strays, box_now - stall_after, seen_at),
+            if log.mtime < newest - stall_after
+            else _over_at(log.path, read, strays, box_now - stall_after, seen_at),
         )
-        for mtime, name, path in found[-JOBS_KEPT:]
+        for log in found[-JOBS_KEPT:]
     )
     return JobTable("logs", jobs, max(0, len(found) - JOBS_KEPT))
 
@@ -103,20 +146,20 @@ def _over_at(
 
 
 def _job(
-    name: str,
-    path: str,
-    mtime: float,
+    found: CellLog,
     box_now: float,
     stall_after: float,
     alive: bool | None,
     ending: Ending,
     seen_at: float | None,
     sign: float,
+    unread: str | None,
     *,
     over_at: float | None,
 ) -> Job:
+    name, mtime = found.cell, found.mtime
     still = max(0.0, box_now - mtime)
-    log = Job(name, name, CellState.CANNOT_TELL, "log", stdout=path)
+    log = Job(name, name, CellState.CANNOT_TELL, "log", stdout=found.path)
     newer = seen_at is not None and seen_at + SLACK < mtime <= box_now + SLACK
     if newer and alive is False and ending == Ending():
         return _as(log, CellState.RUNNING, BEGUN, None)
@@ -141,6 +184,8 @@ def _job(
     if not believed:
         why = "the time of its log lies ahead of the box's clock, and nothing else tells of it"
         return _as(log, CellState.CANNOT_TELL, why, None)
+    if unread is not None:
+        return _as(log, CellState.CANNOT_TELL, unread, None)
     why = f"its log stands still for {span(still)}, and nothing else tells of it"
     if alive is False and over_at is not None and mtime <= over_at and still <= LATELY:
         return replace(_as(log, CellState.CANNOT_TELL, why, mtime), finding=UNTOLD)

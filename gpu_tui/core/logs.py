@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from posixpath import normpath
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.plan import Plan
@@ -11,6 +12,8 @@ from gpu_tui.core.queue_history import QueueEvent
 
 # Logs of cells followed at once on one box: with the sampler and the queue's log the places that streams may take.
 CELL_TAILS = 6
+# Logs of one box that are read at all, those that are followed included; the older ones are counted.
+READ_MOST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,11 @@ class LogSource:
 
     path: str
     cell: str | None = None
+
+
+def one_spelling(path: str) -> str:
+    """The path without doubled slashes and dots: `/a//./b` is `/a/b`. Links are not resolved."""
+    return normpath(path).replace("//", "/") if "//" in path or "/." in path else path
 
 
 PATH_MOST = 1024

@@ -166,7 +166,8 @@ class Queue:
     `total` counts every line that the queue script takes for a cell, also what has no row here. `more`: a program
     that started cells is alive, and no list names what it starts next; `total` is None then.
     `doubts` are the sentences in which the log contradicts itself; `notes` say what else to know of the counts.
-    `unplanned` are names that QUEUE DONE lists as failed and that are no cell of this queue.
+    `unplanned` are names that QUEUE DONE lists as failed and that are no cell of this queue. `unread_logs`: logs
+    of cells that are older than those that are read.
     """
 
     cells: tuple[Cell, ...] = ()
@@ -181,6 +182,7 @@ class Queue:
     notes: tuple[str, ...] = ()
     unplanned: tuple[str, ...] = ()
     more: bool = False
+    unread_logs: int = 0
 
     def count(self, *states: CellState) -> int:
         """How many cells are in one of `states`."""

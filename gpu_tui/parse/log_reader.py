@@ -68,7 +68,9 @@ SEGMENTS = 32  # overwritten segments that wait to be read for progress, the las
 class LogReader:
     """Feed it chunks in order; it never waits and holds at most one unfinished line."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, goes_on: bool = False) -> None:
+        """`goes_on`: the line before was handed on as a whole one without its newline, which may come first."""
+        self._goes_on = goes_on
         self._splitter = LineSplitter()
         self._pending = NOTHING
         self._line = _Line()
@@ -83,6 +85,9 @@ class LogReader:
         """The lines that `chunk` finishes and, last, the unfinished one, if any and if asked for. Of a flood
         so many `samples` more of its reports are read: for the course of a run, and not only its end.
         """
+        if self._goes_on and chunk:
+            self._goes_on = False
+            chunk = _LINE_END.sub(b"", chunk, count=1)
         if not chunk:
             return ()
         start = 0
@@ -118,7 +123,7 @@ class LogReader:
         Nothing may be fed before they are judged. It has to be fed where a line is unfinished, or was
         before, and where one has several segments.
         """
-        if self.unfinished or b"\r" in chunk or chunk[-1:] != b"\n":
+        if self._goes_on or self.unfinished or b"\r" in chunk or chunk[-1:] != b"\n":
             return None
         lines = chunk[:-1].split(b"\n")
         if len(chunk) > PIECE_CAP and max(map(len, lines)) >= PIECE_CAP:
@@ -197,6 +202,9 @@ class LogReader:
         if piece.end is End.NEWLINE:
             items.append(self._line.finish())
             self._line = _Line()
+
+
+_LINE_END = re.compile(rb"\A\r?\n")
 
 
 def _unixed(body: bytes) -> bytes:

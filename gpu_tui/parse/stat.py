@@ -1,4 +1,4 @@
-"""What `stat -c '%i %s %Y %n'` prints -> a FileTable."""
+"""What `stat -L -c '%i %s %Y %n'` prints -> a FileTable."""
 
 from __future__ import annotations
 

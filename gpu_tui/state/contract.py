@@ -19,6 +19,7 @@ from gpu_tui.core.metrics import Metric
 from gpu_tui.core.mount_state import shown, state_of
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Track
+from gpu_tui.core.speech import counted, say
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.core.verdict import ESCALATES, Verdict
@@ -295,10 +296,18 @@ def _queue(queue: Queue, view: InstanceView) -> Json | None:
         "suspicious": queue.count(CellState.SUSPICIOUS),
         "eta_seconds": _rounded(queue.eta_seconds, 0),
         "remembered_from": rfc3339(view.queue_read),
+        "unread_logs": queue.unread_logs,
         "notes": [*queue.doubts, *queue.notes],
         "cells": [_cell(cell) for cell in queue.cells],
         "why": {"total": MORE} if queue.more else {},
     }
+
+
+def logs_not_read(queue: Queue) -> str | None:
+    """The logs of cells that are older than those that are read, as a person reads it."""
+    if not queue.unread_logs:
+        return None
+    return say("{logs} not read", logs=counted(queue.unread_logs, "older log"))
 
 
 def _cell(cell: Cell) -> Json:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened
-from gpu_tui.core.logs import CELL_TAILS, LogSource
+from gpu_tui.core.logs import READ_MOST, LogSource
 from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
 from gpu_tui.state.views import LogView
 
 NO_PLACE = (
-    f"its log is not followed: {CELL_TAILS} others of this box are; choose this row to have it read"
+    f"its log is not read: {READ_MOST} others of this box are; choose this row to have it read"
 )
 LOGS_KEPT = CELLS_KEPT  # of one box, each with a chunk of lines at least
 
@@ -69,6 +69,17 @@ class FollowedLogs:
         followed.heard = event.at
         return followed
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The logs of which anything is known."""
+        return frozenset(source.path for source in self._followed)
+
+    @property
+    def failed(self) -> Mapping[str, str]:
+        """By path, why a log cannot be read, of which no line came before."""
+        told = self._followed.items()
+        return {at.path: one.error for at, one in told if one.error and not one.buffer.end}
+
     def views(self) -> tuple[LogView, ...]:
         """Each log, as it is now."""
         return tuple(
@@ -101,7 +112,7 @@ class FollowedLogs:
         mine = [(at.cell, one) for at, one in self._followed.items() if at.cell in running]
         heard = {cell for cell, one in mine if one.error is None}
         failed = {cell: one.error for cell, one in mine if one.error is not None}
-        full = len(mine) - len(failed) >= CELL_TAILS
+        full = len(mine) - len(failed) >= READ_MOST
         paths = {source.path for source in self._followed}
         apart = {cell for cell, path in running.items() if path is not None and path not in paths}
         told = {

@@ -13,6 +13,7 @@ from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
 from gpu_tui.core.liveness import is_launcher
 from gpu_tui.core.log_cells import table_of_logs
+from gpu_tui.core.logs import one_spelling
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.sample import NO_TRACK
@@ -23,6 +24,7 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.late_reader import reports
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.signs import signs_of_life
+from gpu_tui.state.unread import other_names, unread_logs
 from gpu_tui.state.views import utilization
 from gpu_tui.state.witness import box_time
 
@@ -228,19 +230,47 @@ def _logs(
     endings: Mapping[str, Ending],
 ) -> JobTable | None:
     """The cells that only their logs tell of, where nothing that the fleet file names tells more."""
+    named = kept.instance.queue.names_runs or kept.instance.scheduler
+    return None if named else _log_table(kept, now, alive, tables, endings)
+
+
+def ended_by_logs(kept: InstanceState, now: float, alive: bool | None) -> Mapping[str, Job]:
+    """By cell, what its own log says of its end: for a queue that has no log, or one that names no cell. A log that
+    is older than the queue's file is one of an earlier attempt.
+    """
+    file, files = kept.instance.queue.file, kept.value(metrics.FILES)
+    queued = files.found.get(file) if files is not None and file is not None else None
+    if files is None or queued is None or kept.queue_history.runs:
+        return {}
+    table = _log_table(kept, now, alive, [], _Endings(kept))
+    jobs = table.jobs if table is not None else ()
+    return {
+        job.name: job
+        for job in jobs
+        if job.state in (CellState.FAILED, CellState.FINISHED)
+        and job.stdout is not None
+        and files.found[job.stdout].mtime >= queued.mtime
+    }
+
+
+def _log_table(
+    kept: InstanceState,
+    now: float,
+    alive: bool | None,
+    tables: list[JobTable],
+    endings: Mapping[str, Ending],
+) -> JobTable | None:
     instance = kept.instance
     processes = kept.tracks.get(metrics.PROCESSES.name, NO_TRACK).good
     files, box_now = kept.value(metrics.FILES), box_time(kept.tracks, now)
-    if instance.queue.names_runs or instance.scheduler or not instance.logs:
-        return None
-    if files is None or box_now is None:
+    if files is None or box_now is None or not instance.logs:
         return None
     seen_at = box_time(kept.tracks, processes.taken_at) if processes else None
     _follow_lives(kept, files, instance.logs, alive, seen_at)
     return table_of_logs(
         files,
         instance.logs,
-        taken=frozenset(job.stdout for table in tables for job in table.jobs if job.stdout),
+        taken=_taken(kept, tables, files),
         box_now=box_now,
         stall_after=instance.stall_after,
         alive=alive if kept.fresh(metrics.FILES, now) is not None else None,
@@ -252,6 +282,7 @@ def _logs(
         read=_ended_logs(kept, files, now),
         strays=kept.log_lives.strays,
         signs=signs_of_life(kept),
+        unread=unread_logs(kept, now),
     )
 
 
@@ -265,6 +296,12 @@ def _ended_logs(kept: InstanceState, files: FileTable, now: float) -> frozenset[
         for source, log in kept.logs.buffers.items()
         if log.end and source.path in files.found and _read_whole(log, files.found[source.path])
     )
+
+
+def _taken(kept: InstanceState, tables: list[JobTable], files: FileTable) -> frozenset[str]:
+    """The logs of jobs, however they are spelled, and other names of logs that are read."""
+    jobs = {one_spelling(job.stdout) for table in tables for job in table.jobs if job.stdout}
+    return other_names(kept, files) | {path for path in files.found if one_spelling(path) in jobs}
 
 
 def _first_began(kept: InstanceState, now: float, box_now: float) -> float | None:

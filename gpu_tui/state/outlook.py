@@ -13,6 +13,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run
+from gpu_tui.core.log_cells import NOT_YET
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.mount_state import MountFault, fault_of
 from gpu_tui.core.readings import GpuTable
@@ -42,6 +43,7 @@ from gpu_tui.state.oom import ONE_LOOK, oom_of
 from gpu_tui.state.queue_rows import queue_rows
 from gpu_tui.state.runner import runner_findings
 from gpu_tui.state.stillness import stopped
+from gpu_tui.state.unread import unread_logs
 from gpu_tui.state.views import Cost, InstanceView, signs_of
 
 RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
@@ -200,7 +202,9 @@ def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:
 
 
 def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:
-    """The log is newer than a process table that shows nobody: the next one tells more."""
+    """A log is not read yet, or the queue's is newer than a process table that shows nobody: the next tells more."""
+    if NOT_YET in unread_logs(kept, now).values():
+        return True
     if kept.queue_history.done is not None or (run is not None and run.alive):
         return False
     return log_is_newer(kept, now)
@@ -289,5 +293,7 @@ def _blamed(kept: InstanceState, queue: Queue, verdict: Verdict) -> str | None:
             named = [name for name in kept.book.recalled if kept.book.cause(name)]
         return named[-1] if named else None
     begun = [cell for cell in queue.cells if cell.started_at is not None]
-    last = max(begun, key=lambda cell: cell.started_at or 0.0, default=None)
+    if not begun:  # no queue's log says when: their own logs tell of their ends
+        begun = [cell for cell in queue.cells if cell.finished_at is not None]
+    last = max(begun, key=lambda cell: cell.started_at or cell.finished_at or 0.0, default=None)
     return last.name if last and last.state is CellState.FAILED else None

@@ -20,7 +20,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.queue_words import queue_words
 from gpu_tui.core.speech import headed, joined, listed, say, told
 from gpu_tui.core.sweep import Cell, CellState
-from gpu_tui.state.contract import fleet_verdict
+from gpu_tui.state.contract import fleet_verdict, logs_not_read
 from gpu_tui.state.headline import cause_words, headline, one_a_cell
 from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView, utilization
@@ -253,6 +253,8 @@ def _queue_line(view: InstanceView) -> str:
         text += say(" (as read {age} ago, before the box was off)", age=age)
     if view.instance.queue.useless:
         text += say(" (no cell is in {file}: gpu-tui help runners)", file=view.instance.queue.file)
+    if unread := logs_not_read(queue):
+        text += f", {unread}"
     running = queue.place
     return text + (say(", at {cell}", cell=_cell_text(running)) if running else "")
 

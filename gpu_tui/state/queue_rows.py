@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_tui.core import metrics
-from gpu_tui.core.jobs import JobTable, with_jobs
+from gpu_tui.core.jobs import Job, JobTable, with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.log_cells import CELL
 from gpu_tui.core.queue_history import QueueHistory
@@ -19,10 +19,11 @@ from gpu_tui.state.cell_evidence import cell_evidence
 from gpu_tui.state.deleted_logs import queue_is_gone
 from gpu_tui.state.facts import alive_of, cells_alive_of, offset_of
 from gpu_tui.state.instance import InstanceState
-from gpu_tui.state.job_tables import job_tables
+from gpu_tui.state.job_tables import ended_by_logs, job_tables
 from gpu_tui.state.joined import Joined
 from gpu_tui.state.known_ends import LOG_ONLY, Sign
 from gpu_tui.state.stillness import with_stillness
+from gpu_tui.state.unread import unread_count
 from gpu_tui.state.witness import box_time
 
 UNRECORDED = frozenset(metric.name for metric in metrics.UNRECORDED)
@@ -44,6 +45,8 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
             rows.cells[place] = _to_epoch(cell, offset)
     files = kept.instance.queue
     queue = join.queue(tuple(rows.cells), files.file, files.log)
+    if files.file is not None and any(cell.state is CellState.PENDING for cell in queue.cells):
+        queue = _told_by_logs(queue, ended_by_logs(kept, now, alive_of(kept, run, now)))
     tables = job_tables(kept, now, alive_of(kept, run, now))
     if (seen := kept.fresh(metrics.FILES, now)) is not None and seen.unseen:
         queue = replace(
@@ -55,7 +58,8 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         queue = replace(queue, notes=(*queue.notes, f"no cell is in {files.file}: {OTHER_QUEUE}"))
     if _more_may_follow(kept, tables, now, box_now):
         queue = replace(queue, more=True, total=None)
-    return with_stillness(kept, _with_unread(kept, queue, logs), now, run)
+    queue = replace(_with_unread(kept, queue, logs), unread_logs=unread_count(kept, now))
+    return with_stillness(kept, queue, now, run)
 
 
 def _with_known_ends(
@@ -105,6 +109,19 @@ def _more_may_follow(
     skew = 0.0 if box_now is None else box_now - now
     read_at = (now if good is None else good.taken_at) + skew
     return more_may_follow(jobs, kept.value(metrics.PROCESSES), read_at, now + skew)
+
+
+def _told_by_logs(queue: Queue, ended: Mapping[str, Job]) -> Queue:
+    """With the ends of cells that no queue's log names, as their own logs tell them."""
+
+    def told(cell: Cell) -> Cell:
+        job = ended.get(cell.name)
+        if job is None or cell.state is not CellState.PENDING:
+            return cell
+        why = f"log: {job.why}"
+        return replace(cell, state=job.state, why=why, finished_at=job.finished_at, logged=True)
+
+    return replace(queue, cells=tuple(map(told, queue.cells))) if ended else queue
 
 
 def _with_unread(kept: InstanceState, queue: Queue, logs: Mapping[str, str | None]) -> Queue:

@@ -13,7 +13,7 @@ from gpu_tui import settings
 from gpu_tui.collect.provider_watch import ProviderWatch
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import Event, LogArrived, LogOpened, Noted
+from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
 from gpu_tui.core.logs import LogSource
@@ -91,7 +91,9 @@ class Tap:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if isinstance(event, LogOpened) or (isinstance(event, LogArrived) and event.backfill):
+        if isinstance(event, LogOpened | LogFailed) or (
+            isinstance(event, LogArrived) and event.backfill
+        ):
             self.backfill_at = event.at
         self._store.apply(event)
         if self._tape is not None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from gpu_tui import settings
+from gpu_tui.collect.log_end import HANGS
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.state.settled import settled
@@ -20,7 +21,7 @@ CHECK_LIMIT = 30.0
 LOOK_SECONDS = 0.1
 # No line of history for this long, where nothing else tells that all of it is in.
 QUIET_SECONDS = 0.6
-SLOW_SECONDS = 3.0  # the same, where a log is known to be still on its way
+SLOW_SECONDS = HANGS + 1.0  # the same, where a log is known to be still on its way
 
 
 class Deadline:
@@ -50,24 +51,32 @@ async def collect_once(
         seen = await asyncio.to_thread(channels_seen, alerts, room.clock.now(), state)
         room.store.apply(seen)
         deadline = Deadline(room.clock, limit, prompter)
+        answered: float | None = None  # since when all but the logs is in
         while (left := deadline.left()) > 0:
-            view = room.store.view(room.clock.now())
-            quiet = room.clock.now() - tap.backfill_at >= _patience(room, view)
+            now = room.clock.now()
+            view = room.store.view(now)
+            if not all(settled(instance) for instance in view.instances):
+                answered = None
+            elif answered is None:
+                answered = now
+            quiet = _is_quiet(room, view, tap.backfill_at, answered, now)
             told = room.watch.accounts <= {account.key for account in view.accounts}
             told = told and room.ends.looked.is_set()
-            if quiet and told and all(settled(instance) for instance in view.instances):
+            if quiet and told and answered is not None:
                 return view
             await tap.next(min(left, LOOK_SECONDS))
         return room.store.view(room.clock.now())
 
 
-def _patience(room: Room, view: FleetView) -> float:
-    """How long no line of history must have come, for all of it to be in."""
+def _is_quiet(room: Room, view: FleetView, came: float, answered: float | None, now: float) -> bool:
+    """All logs were read, or nothing of one that is to be read came for a while. `came`: our time of the last."""
     live = [instance.name for instance in view.instances if instance.link.live]
-    told = [room.supervisor.read_up(name) for name in live]
-    if all(told):
-        return 0.0
-    return SLOW_SECONDS if False in told else QUIET_SECONDS
+    read = [room.supervisor.read_up(name) for name in live]
+    if all(read):
+        return True
+    if False in read:
+        return now - max(came, now if answered is None else answered) >= SLOW_SECONDS
+    return now - came >= QUIET_SECONDS
 
 
 async def with_connection(

@@ -20,7 +20,7 @@ from shell_box import HANDOVER, ShellBox, ShellConnection
 from gpu_tui.collect import follow_program as program
 from gpu_tui.collect.follow import follow, follow_program
 from gpu_tui.collect.follow_program import sign
-from gpu_tui.collect.log_end import read_once, read_rest
+from gpu_tui.collect.log_end import EndReader
 from gpu_tui.collect.tail import SAMPLES, Tail
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import ManualClock
@@ -63,6 +63,15 @@ class Heard:
             while not condition():
                 self._woken.clear()
                 await self._woken.wait()
+
+
+async def read_end(
+    box: Sshd, connection: Connection, source: LogSource, heard: Heard, memory: TailMemory
+) -> None:
+    """Read one log that nothing writes any more."""
+    reader = EndReader(box.instance(), heard, ManualClock(), {source: memory})
+    look = await reader.read(connection, {source: True})
+    assert look.done == [source]
 
 
 class Follower:
@@ -262,10 +271,10 @@ async def test_a_log_is_read_once_without_leaving_a_process(box: Sshd) -> None:
     (box.home / "train.log").write_text("Epoch 1/2 loss: 0.5\ndone\n")
     connection = await SshTransport().connect(box.instance())
     heard = Heard()
-    await read_once(connection, box.instance(), SOURCE, heard, ManualClock())
+    await read_end(box, connection, SOURCE, heard, TailMemory())
     assert heard.lines(backfill=True) == ["Epoch 1/2 loss: 0.5", "done"]
     missing = LogSource("~/nothing.log", "x")
-    await read_once(connection, box.instance(), missing, heard, ManualClock())
+    await read_end(box, connection, missing, heard, TailMemory())
     assert len(heard.of(LogFailed)) == 1
     await connection.close()
 
@@ -284,17 +293,17 @@ async def test_the_rest_of_a_log_is_read_where_its_tail_was_taken_away(box: Sshd
     with log.open("a") as file:
         file.write("s: nan\nsaved\n")
     for _ in range(2):  # twice is as once
-        await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+        await read_end(box, connection, SOURCE, made.heard, made.memory)
     assert made.heard.lines() == ["Epoch 1/2 loss: 0.5", "Epoch 2/2 loss: nan", "saved"]
     log.unlink()
     log.write_text("another file, longer than the one before it was\n" * 3)
-    await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+    await read_end(box, connection, SOURCE, made.heard, made.memory)
     assert len(made.heard.lines()) == 6
     (note,) = made.heard.of(Noted)
     assert "was replaced and is gone: what it said last" in note.text  # type: ignore[attr-defined]
     assert made.heard.of(LogOpened)[-1].resumed is False  # type: ignore[attr-defined]
     log.unlink()
-    await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+    await read_end(box, connection, SOURCE, made.heard, made.memory)
     assert len(made.heard.of(LogFailed)) == 1
     await connection.close()
 
@@ -310,7 +319,7 @@ async def test_of_a_rest_that_no_line_carries_in_time_only_the_end_comes(box: Ss
     await asyncio.gather(tail, return_exceptions=True)
     os.truncate(log, 1 << 36)  # a hole, which takes no room
     append(log, "\nRuntimeError\n")
-    await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+    await read_end(box, connection, SOURCE, made.heard, made.memory)
     assert made.heard.lines() == ["step 1", "RuntimeError"]
     await connection.close()
 
@@ -328,7 +337,7 @@ async def test_of_a_long_rest_the_end_is_read_and_what_is_passed_over_is_told(bo
         log, "s: 0.5\n" + "".join(f"step {n}\n" for n in range(50_000)) + "RuntimeError\n"
     )
     for _ in range(2):  # twice is as once
-        await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+        await read_end(box, connection, SOURCE, made.heard, made.memory)
     lines = made.heard.lines()
     assert (lines[0], lines[-1], len(lines)) == ("Epoch 1/2 los", "RuntimeError", len(set(lines)))
     first = log.read_text().index(f"\n{lines[1]}\n") + 1

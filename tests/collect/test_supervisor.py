@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, Money, QueueFiles, SshAccess
 from gpu_tui.core.sample import Failure
-from gpu_tui.transport.base import Completed, Connection
+from gpu_tui.transport.base import Connection
 from gpu_tui.transport.replay import Box, Played, ReplayConnection
 from gpu_tui.transport.ssh import SshTransport
 
@@ -115,11 +116,12 @@ async def test_a_cell_that_ended_before_its_tail_had_opened_is_read_all_the_same
 
 
 class Cut(ReplayConnection):
-    """Loses itself in the first program that is run to its end."""
+    """Loses itself when the ends of logs are asked for."""
 
-    async def run(self, program: str, *, limit: float, stdout_cap: int = 0) -> Completed:
-        self.lose()
-        return await super().run(program, limit=limit, stdout_cap=stdout_cap)
+    def stream(self, program: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        if "end_of 0 " in program:
+            self.lose()
+        return super().stream(program)
 
 
 class Ended:
@@ -139,8 +141,9 @@ async def test_the_end_of_a_log_that_was_lost_with_the_connection_is_read_by_the
     def answer(program: str) -> Played:
         word = re.search("[0-9a-f]{16}", program)
         assert word
-        if "tail -c 65536" in program:
-            return Played((f"\n{word[0]} 7 4\nend\n".encode(),))
+        if "end_of 0 /logs/one.log" in program:
+            said = "@log 0\n@open 7 0 0 0 4\nend\n@end\n".replace("@", sign(word[0]).decode())
+            return Played((said.encode(),))
         if "/q.log" in program:
             opened = sign(word[0]) + f"open new 9 0 1 0 {len(queue)}\n".encode()
             return Played((opened, queue.encode()), exit=None)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from shell_box import ShellBox, ShellConnection
-from test_cells import finish, instance, job, jobs, said, start
+from test_cells import finish, instance, said, start
 from test_follow import Heard
 
 from gpu_tui.collect import watched
+from gpu_tui.collect.log_end import Look
 from gpu_tui.collect.watched import LONGEST_PAUSE, REFUSED_SECONDS, Watched
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.events import LogArrived, LogFailed
+from gpu_tui.core.events import LogArrived, LogOpened
 from gpu_tui.core.fleet import Instance, SshAccess
 from gpu_tui.core.logs import LogSource
 
@@ -29,7 +30,7 @@ async def test_an_ended_log_that_a_dead_mount_keeps_is_asked_for_ever_less_often
     answers: Iterator[bool] = iter([False] * 8 + [True, False])
     over = asyncio.Event()
 
-    async def read_ended(*_: object) -> bool:
+    async def read_others(*_: object) -> bool:
         if (answer := next(answers, None)) is None:
             over.set()
             await asyncio.Event().wait()
@@ -40,7 +41,7 @@ async def test_an_ended_log_that_a_dead_mount_keeps_is_asked_for_ever_less_often
         return asyncio.timeout(0)
 
     box = Watched(Instance("box", SshAccess("box")), lambda event: None, ManualClock())
-    monkeypatch.setattr(box, "_read_ended", read_ended)
+    monkeypatch.setattr(box, "_read_others", read_others)
     monkeypatch.setattr(
         watched, "asyncio", SimpleNamespace(**{**vars(asyncio), "timeout": timeout})
     )
@@ -86,61 +87,37 @@ async def test_a_cell_that_is_selected_does_not_wait_for_the_ended_ones(
     done: list[str] = []
     over = asyncio.Event()
 
-    async def read_once(_: object, __: object, source: LogSource, *___: object) -> None:
-        await asyncio.sleep(0)
-        done.append(f"read {source.cell}")
+    async def read(
+        _: object, logs: Mapping[LogSource, bool], __: object, ___: object, stop: Callable[[], bool]
+    ) -> Look:
+        look = Look()
+        for source in logs:
+            await asyncio.sleep(0)
+            done.append(f"read {source.cell}")
+            look.done.append(source)
+            if source.cell == "five":
+                box.select("five")
+            if stop():
+                break
         if source.cell == "one":
-            box.select("one")
-        if source.cell == "five":
             over.set()
+        return look
 
     async def follow(_: object, source: LogSource, __: int) -> None:
         done.append(f"tail {source.cell}")
+        box._peek(LogOpened("box", 0.0, source, 1, 0, 0, resumed=False))
         await asyncio.Event().wait()
 
     box = Watched(instance(), lambda event: None, ManualClock())
     for cell in ("one", "two", "three", "four", "five"):
         box._cells.queue_said(said(start(cell) + finish(cell)))
     box._cells.queue_said(said(start("six")))
-    monkeypatch.setattr(watched, "read_once", read_once)
+    monkeypatch.setattr(box._ends, "read", read)
     monkeypatch.setattr(box, "_follow", follow)
     connection: Any = None
     following = asyncio.create_task(box._follow_cells(connection))
     await asyncio.wait_for(over.wait(), 60)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
-    reads = [f"read {cell}" for cell in ("two", "three", "four", "five")]
-    assert done == ["tail six", "read one", "tail one", *reads]
-
-
-async def test_a_log_that_makes_room_for_another_is_said_to_be_followed_no_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Else it would look as if its cell stood still, for as long as somebody looks at another one."""
-    heard = Heard()
-    box = Watched(Instance("box", SshAccess("box")), heard, ManualClock())
-    tailed: list[str | None] = []
-    begun = asyncio.Semaphore(0)
-
-    async def follow(_: object, source: LogSource, __: int) -> None:
-        tailed.append(source.cell)
-        begun.release()
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(box, "_follow", follow)
-    ids = "abcdefg"
-    rows = [job(id, at=float(-n), stdout=f"/l/{id}") for n, id in enumerate(ids)]
-    box._cells.sampled(jobs(*rows))
-    connection: Any = None
-    following = asyncio.create_task(box._follow_cells(connection))
-    for _ in range(watched.CELL_TAILS):
-        await begun.acquire()
-    box.select("g·a")
-    await begun.acquire()
-    box._cells.sampled(jobs(*rows[1:]))  # one that ended makes room, and nobody asks of it
-    box._changed.set()
-    await begun.acquire()
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
-    assert tailed[-2:] == ["g·a", "f·a"]
-    assert [e.source.cell for e in heard.events if isinstance(e, LogFailed)] == ["f·a"]
+    reads = [f"read {cell}" for cell in ("four", "three", "two", "one")]
+    assert done == ["tail six", "read five", "tail five", *reads]

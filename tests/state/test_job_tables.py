@@ -10,7 +10,7 @@ from test_store import BOX, CELL, OK, RUNNER, T0, Bench
 from gpu_tui.core.events import LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import QueueFiles
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.logs import LogLine, LogSource, Progress
+from gpu_tui.core.logs import READ_MOST, LogLine, LogSource, Progress
 from gpu_tui.core.readings import FileStat, FileTable, Host, Process
 from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.core.sweep import CellState
@@ -245,20 +245,22 @@ def test_the_log_of_a_queue_that_nobody_named_is_no_cell_and_tells_the_ends_of_i
 def test_a_run_whose_log_has_no_place_says_so_and_not_that_it_makes_no_progress() -> None:
     bench = Bench()
     bench.link()
+    most = READ_MOST
     jobs = tuple(
-        Job(f"{n}", f"run{n}", CellState.RUNNING, "running", stdout=f"/r/{n}.log") for n in range(9)
+        Job(f"{n}", f"run{n}", CellState.RUNNING, "running", stdout=f"/r/{n}.log")
+        for n in range(most + 3)
     )
     bench.sample("nohup", JobTable("nohup", jobs), 15.0)
-    for n in range(6):
+    for n in range(most):
         source = LogSource(f"/r/{n}.log", f"run{n}")
         bench.store.apply(LogOpened("box", bench.at, source, n + 1, 0, 0, resumed=False))
     bench.lines(LogSource("/r/0.log", "run0"), LogLine("x", OK, Progress(epoch=2, epochs=4)))
-    failed = LogSource("/r/6.log", "run6")
+    failed = LogSource(f"/r/{most}.log", f"run{most}")
     bench.store.apply(LogFailed("box", bench.at, failed, "it may not be read"))
     why = {cell.name: cell.why for cell in bench.view().queue.cells}
-    assert [why[f"run{n}"] for n in range(6)] == [None] * 6
-    assert why["run6"] == "it may not be read"
-    assert why["run7"] == why["run8"] == NO_PLACE
+    assert [why[f"run{n}"] for n in range(most)] == [None] * most
+    assert why[f"run{most}"] == "it may not be read"
+    assert why[f"run{most + 1}"] == why[f"run{most + 2}"] == NO_PLACE
 
 
 def test_the_log_of_another_program_tells_no_end_of_a_pane_that_is_called_alike() -> None:
