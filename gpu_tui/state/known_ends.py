@@ -128,8 +128,10 @@ class KnownEnds:
             self._begun(cell.name, sign, book)
             known = None
         if cell.state not in ENDED and cell.state is not CellState.CANNOT_TELL:
-            # Of a queue's cell it is only known that something of the queue runs.
-            if known is None or cell.job is not None or not sign.dated:
+            # Of a queue's cell it is only known that something of the queue runs: an end that was read goes before it,
+            # and one that was only that no process was there does not.
+            absent = known is not None and known.cell.why in WEAK_FAILURES
+            if known is None or absent or cell.job is not None or not sign.dated:
                 self._begun(cell.name, sign, book)
                 return cell
             return known.cell

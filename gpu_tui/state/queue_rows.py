@@ -66,7 +66,7 @@ def _with_known_ends(
     kept: InstanceState, queue: Queue, logs: Mapping[str, str | None], now: float
 ) -> Queue:
     """The queue with the ends that were seen before and that nothing shows now."""
-    files, pattern, read = kept.value(metrics.FILES), kept.instance.logs, _read(kept)
+    files, pattern, logs_read = kept.value(metrics.FILES), kept.instance.logs, _read(kept)
     runs = kept.queue_history.runs
     signs = {}
     for cell in queue.cells:
@@ -78,9 +78,12 @@ def _with_known_ends(
         elif attempt in (cell.name, path):
             attempt = LOG_ONLY
         mtime = None if stat is None else stat.mtime
-        size, version = read.get(cell.name, (None, None))
+        size, version = logs_read.get(cell.name, (None, None))
         signs[cell.name] = Sign(attempt, path, mtime, size, version)
-    ends = kept.ends.over(queue, signs, kept.book, now if kept.link.live else None)
+    roster = kept.tracks.get(metrics.ROSTER.name, NO_TRACK)
+    # Before the queue file is read, a process that names one of its cells is not known as one of the run.
+    read = kept.instance.queue.file is None or roster.latest is not None
+    ends = kept.ends.over(queue, signs, kept.book, now if kept.link.live and read else None)
     while kept.ends.begun:
         kept.cells.pop(kept.ends.begun.pop(), None)
     for vanished in kept.vanished.values():

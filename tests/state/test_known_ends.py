@@ -17,7 +17,7 @@ from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import CELL_TAILS, LogSource
 from gpu_tui.core.mask import Mask
-from gpu_tui.core.readings import FileStat, FileTable, Host
+from gpu_tui.core.readings import FileStat, FileTable, Host, Process
 from gpu_tui.core.run_memory import GONE_FOR
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import Cell, CellState
@@ -32,6 +32,7 @@ from gpu_tui.state.views import InstanceView
 
 T0 = 1_795_000_000.0
 BOX = Instance("a", SshAccess("a.example"))
+RUNS = "Epoch 3/20 loss 0.9\n"
 WELL = "Epoch 19/20 loss 0.4\nEpoch 20/20 loss 0.31 val_acc 0.88\n"
 DIED = (
     "Epoch 3/20 loss 0.9\nTraceback (most recent call last):\n"
@@ -350,3 +351,35 @@ def test_any_text_of_the_history_is_read(text: str) -> None:
     box.history.set_counter("a", "ends", text, box.at)
     box.start()
     assert set(cells(box.look())) == {"well", "died"}
+
+
+TRAINS = Process(41, 1, "python", ("python", "train.py", "a"), "R")
+
+
+@pytest.mark.parametrize("at_its_end", [False, True])
+def test_what_was_judged_before_the_queue_file_was_read_is_no_end(at_its_end: bool) -> None:
+    """`while read … < q.txt`: only the cells' names in the queue file tell which process is the run."""
+    history = NoHistory()
+    for _ in range(2):  # a tick of cron, and the next one
+        s = Scene(history=history, processes=(TRAINS,))
+        s.link("live")
+        s.write(QUEUE_LOG, f"[{s.stamp(90)}] [1/2] STARTING a (task, 20ep)\n", history=True, ago=90)
+        s.write(A, "Epoch 20/20 loss 0.3\n" if at_its_end else RUNS, history=True)
+        s.look()
+        s.view()
+        s.roster = "a.yaml task 20\nb.yaml task 20\n"
+        s.look()
+        (row, _) = s.view().queue.cells
+        assert (row.state, row.why) == (CellState.RUNNING, None)
+
+
+def test_an_absence_is_no_end_once_a_process_of_the_run_is_there() -> None:
+    s = Scene(roster="a.yaml task 20\nb.yaml task 20\n")
+    s.link("live")
+    s.write(QUEUE_LOG, f"[{s.stamp(90)}] [1/2] STARTING a (task, 20ep)\n", history=True, ago=90)
+    s.write(A, RUNS, history=True, ago=60)
+    s.look()
+    assert s.view().queue.cells[0].state is CellState.FAILED
+    s.processes = (TRAINS,)
+    s.watch(10)
+    assert s.view().queue.cells[0].state is CellState.RUNNING
