@@ -19,6 +19,7 @@ PAGES = Path(__file__).resolve().parent.parent / "help"
 TOPICS = (
     "fleet",
     "runners",
+    "findings",
     "clocks",
     "keys",
     "logs",
@@ -43,6 +44,7 @@ ALSO = {
     "layout": "themes",
     "columns": "themes",
     "log": "logs",
+    "kinds": "findings",
     "record": "replay",
     "browser": "serve",
     "override": "teardown",

@@ -14,6 +14,7 @@ from terminal_of import on_a_terminal
 
 from gpu_tui.cli.help import PAGES, TOPICS, page
 from gpu_tui.cli.manual import rendered
+from gpu_tui.core.remedies import REMEDIES
 
 CHINESE = sorted((PAGES / "zh").glob("*.md"))
 TEXTS = [*(page(topic) for topic in TOPICS), *(path.read_text("utf-8") for path in CHINESE)]
@@ -41,6 +42,15 @@ def test_a_page_is_laid_out_in_the_width_there_is_and_loses_nothing(text: str, w
     }
     for row in shown.splitlines():
         assert cell_len(row) <= min(width, 100) or row.strip() in kept
+
+
+@pytest.mark.parametrize(
+    "path", [PAGES / "findings.md", PAGES / "zh" / "findings.md"], ids=["en", "zh"]
+)
+def test_each_kind_of_finding_is_in_the_table_of_its_page_once(path: Path) -> None:
+    rows = [row for row in path.read_text("utf-8").splitlines() if row.startswith("| `")]
+    kinds = [kind for row in rows for kind in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(kinds) == sorted(REMEDIES)
 
 
 def test_cells_of_a_table_stand_under_each_other() -> None:
