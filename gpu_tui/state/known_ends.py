@@ -87,9 +87,9 @@ class KnownEnds:
         self.begun: set[str] = set()  # started again, and nothing of that was read yet
 
     @property
-    def names(self) -> Collection[str]:
+    def names(self) -> frozenset[str]:
         """The cells of which an end is known."""
-        return self._ends.keys()
+        return frozenset(self._ends)
 
     def met(self, host_key: str | None) -> None:
         """The machine has shown this key; the ends of another one at this address are dropped."""

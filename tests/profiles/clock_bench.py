@@ -145,8 +145,11 @@ class Bench:
         for axis in ("disk", "inodes"):
             if axis in self.words:
                 path, first, since, last = self.words[axis].split(":")
-                for share, at in ((first, self.at(since)), (last, self.now)):
-                    self.sample("mounts", (_mount(path, axis, float(share) / 100),), at, 60.0)
+                begun, low, high = self.at(since), float(first) / 100, float(last) / 100
+                for part in range(READINGS + 1):  # it grew evenly
+                    done = part / READINGS
+                    share, at = low + done * (high - low), begun + done * (self.now - begun)
+                    self.sample("mounts", (_mount(path, axis, share),), at, 60.0)
         if "job" in self.words:
             name, begun, ends, kind = self.words["job"].split(":")
             gone = kind == "ttl"
@@ -168,6 +171,9 @@ class Bench:
                 self.sample("processes", (), at, 30.0)
                 self.store.view(at)
                 at += 30.0
+
+
+READINGS = 12  # of a disk that grows
 
 
 def _mount(path: str, axis: str, share: float) -> Mount:

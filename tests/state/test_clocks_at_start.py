@@ -89,6 +89,7 @@ def test_nothing_is_said_to_be_absent_before_all_of_it_was_read() -> None:
     )  # fmt: skip
     assert ("reading…" in head, "✓" in head) == (True, False)
     box.rest()
+    box.log("loading the data\n")
     clocks, findings, head = said(box.view())
     assert (clocks, findings) == ("✓ no clock is ticking", "✓ nothing to see: no findings")
     assert "✓ no findings" in head
@@ -107,6 +108,7 @@ def test_a_provider_that_was_not_asked_yet_may_know_of_a_clock(id: str) -> None:
     box = Box(replace(BOX, provider=ProviderAccess(id=id or None)))
     box.box()
     box.rest()
+    box.log("loading the data\n")
     assert said(box.view())[0].startswith("reading" if id else "✓")
 
 

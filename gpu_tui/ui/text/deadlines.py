@@ -244,7 +244,7 @@ def _lead(clock: DangerClock) -> str:
     lead = told(LEADS.get(trigger, trigger))
     if clock.after is None or not clock.early:
         return lead
-    after = units.span(clock.after).removesuffix(" 0h").removesuffix(" 00m")
+    after = units.span(clock.after).removesuffix(" 0h").removesuffix(" 00m").removesuffix(" 00s")
     return (
         say("{lead}, {after} of warning", lead=lead, after=after)
         if clock.anchor == "signal"
