@@ -383,3 +383,20 @@ def test_an_absence_is_no_end_once_a_process_of_the_run_is_there() -> None:
     s.processes = (TRAINS,)
     s.watch(10)
     assert s.view().queue.cells[0].state is CellState.RUNNING
+
+
+def test_an_absence_gives_way_to_the_log_that_came_to_its_end() -> None:
+    """The process table is here before the log is: for a moment only the absence of a process tells of the cell."""
+    s = Scene(roster="a.yaml task 20\nb.yaml task 20\n")
+    s.link("live")
+    s.write(QUEUE_LOG, f"[{s.stamp(90)}] [1/2] STARTING a (task, 20ep)\n", history=True, ago=90)
+    s.touch(f"{ROOT}/out/a/best.pth", ago=60)
+    s.look()
+    assert s.view().queue.cells[0].state is CellState.FAILED
+    s.write(A, "Epoch 20/20 loss 0.3\n", history=True, ago=60)
+    s.look()
+    row = s.view().queue.cells[0]
+    assert (row.state, row.why) == (
+        CellState.FINISHED,
+        "finished by its log; its runner was gone, so no exit code",
+    )
