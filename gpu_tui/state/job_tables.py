@@ -266,6 +266,8 @@ def _log_table(
     if files is None or box_now is None or not instance.logs:
         return None
     seen_at = box_time(kept.tracks, processes.taken_at) if processes else None
+    if not instance.queue.names_runs and kept.tracks.get(NOHUP, NO_TRACK).latest is None:
+        alive = alive or None  # a program may write there whose name says nothing of training
     _follow_lives(kept, files, instance.logs, alive, seen_at)
     return table_of_logs(
         files,

@@ -400,3 +400,24 @@ def test_an_absence_gives_way_to_the_log_that_came_to_its_end() -> None:
         CellState.FINISHED,
         "finished by its log; its runner was gone, so no exit code",
     )
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_log_has_no_writer_only_once_the_programs_that_write_were_listed(lives: bool) -> None:
+    """A box is met, and its logs are read before the list of programs comes. `run.py` is no word of training."""
+    box = Box(replace(BOX, logs="/r/{cell}.log"), texts={"x": RUNS})
+    box.say(metrics.HOST.name, Host(box.at, 90_000.0, "boot-1"))
+    box.say(metrics.GPUS.name, gpu(0.0))
+    box.say(
+        metrics.FILES.name,
+        FileTable({"/r/x.log": FileStat("/r/x.log", 7, len(RUNS), box.at - 40)}),
+    )
+    box.read("x")
+    box.at += 1.0
+    box.say(metrics.PROCESSES.name, (Process(41, 1, "python", ("python", "run.py"), "S"),))
+    view = box.view()
+    assert (view.findings, cells(view)["x"].finding) == ((), None)
+    box.at += 1.0
+    box.say(metrics.DETACHED.name, JobTable("nohup", (job(41, "x"),) if lives else ()))
+    kinds = [one.kind for one in box.view().findings]
+    assert kinds == ([] if lives else ["suspicious_end"])
