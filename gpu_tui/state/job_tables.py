@@ -78,9 +78,9 @@ def _listed(
     if table is None:
         if vanished is None or not vanished.any:
             return None
-        return vanished.complete(JobTable(metric.name), endings, now, skew)
+        return vanished.complete(JobTable(metric.name), endings, now, skew, _written(kept))
     if vanished is not None:
-        table = vanished.complete(table, endings, now, skew)
+        table = vanished.complete(table, endings, now, skew, _written(kept))
     if kept.fresh(metric, now) is None:
         why = kept.tracks.get(metric.name, NO_TRACK).why
         why = f"not heard of since: {why}" if why else "not heard of for a while"
@@ -90,6 +90,11 @@ def _listed(
         jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
         return replace(table, jobs=tuple(jobs))
     return table
+
+
+def _written(kept: InstanceState) -> Mapping[str, float]:
+    files = kept.value(metrics.FILES)
+    return {} if files is None else {path: one.mtime for path, one in files.found.items()}
 
 
 def _told_by_queues(kept: InstanceState, table: JobTable) -> JobTable:

@@ -421,3 +421,27 @@ def test_a_log_has_no_writer_only_once_the_programs_that_write_were_listed(lives
     box.say(metrics.DETACHED.name, JobTable("nohup", (job(41, "x"),) if lives else ()))
     kinds = [one.kind for one in box.view().findings]
     assert kinds == ([] if lives else ["suspicious_end"])
+
+
+def test_a_run_that_ended_between_two_ticks_ended_when_it_wrote_last() -> None:
+    history = NoHistory()
+    evening = Box(history=history, texts={"well": WELL})
+    evening.look(job(11, "well"))
+    morning = Box(history=history, texts={"well": WELL}, at=T0 + 30_000)
+    view = morning.look(read=("well",), files={"/r/well.log": T0 + 9_000})
+    (row,) = view.queue.cells
+    assert (row.state, row.finished_at) == (CellState.FINISHED, T0 + 9_000)
+
+
+def test_the_date_of_a_log_is_no_stamp_of_the_queue() -> None:
+    """A queue whose log is in another form: the cells' own logs tell how they ended."""
+    s = Scene(roster="a.yaml task 20\nb.yaml task 20\n")
+    s.link("live")
+    s.write(QUEUE_LOG, ">>> running a\n<<< done a\n", history=True, ago=30)
+    s.write(A, DIED, history=True, ago=60)
+    s.touch(f"{ROOT}/q.txt", ago=900)
+    s.look()
+    view = s.view()
+    assert view.queue.cells[0].state is CellState.FAILED
+    (found,) = [one for one in view.findings if one.cell == "a"]
+    assert found.first_basis == "log-date"
