@@ -6,7 +6,7 @@ Our own programs arrive over stdin and carry no pattern in their arguments, so t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename
 
@@ -47,10 +47,20 @@ class Run:
         return bool(self.runners or self.trainers)
 
 
-def find_run(processes: Sequence[Process], queue_file: str | None, roster: Roster | None) -> Run:
-    """Find the run: shells that were given the queue file, launchers below them or naming a cell."""
+def find_run(
+    processes: Sequence[Process],
+    queue_file: str | None,
+    roster: Roster | None,
+    drivers: Collection[int] = (),
+) -> Run:
+    """Find the run: shells that were given the queue file, launchers below them or naming a cell.
+
+    `drivers`: the pids that are known to run the queue by the files that they have open.
+    """
     living = [process for process in processes if process.state not in ("Z", "X")]
-    runners = tuple(p for p in living if queue_file and _runs_queue(p, queue_file))
+    runners = tuple(
+        p for p in living if p.pid in drivers or (queue_file and _runs_queue(p, queue_file))
+    )
     below = descendants(living, {process.pid for process in runners})
     configs, names = cell_words(roster)
     trainers = tuple(

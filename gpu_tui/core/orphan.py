@@ -124,13 +124,22 @@ def works_off(
     file: str | None,
     log: str | None,
 ) -> bool:
-    """Something else may still start the next: a shell, a python or the like that was given the queue's file, reads it,
-    or writes the queue's log, and is no part of the trainings below `heads`.
-    """
+    """Something else may still start the next: a driver of the queue that is no part of the trainings below `heads`."""
     own = descendants(processes, {head.pid for head in heads}) | {head.pid for head in heads}
+    return bool(drivers(processes, shells, file, log) - own)
+
+
+def drivers(
+    processes: Sequence[Process],
+    shells: Mapping[int, Shell],
+    file: str | None,
+    log: str | None,
+) -> set[int]:
+    """The shells, pythons and the like that were given the queue's file, read it, or write the queue's log."""
+    found = set()
     given = None if file is None else basename(file)
     for process in processes:
-        if process.pid in own or process.state in ("Z", "X"):
+        if process.state in ("Z", "X"):
             continue
         program = basename(process.argv[0]).lstrip("-") if process.argv else process.name
         drives = _is_shell(process) or program.startswith(LAUNCHERS) or program in DRIVERS
@@ -139,15 +148,15 @@ def works_off(
         shell = shells.get(process.pid)
         cwd = shell.cwd if shell else None
         words = [word for word in process.argv[1:] if basename(word) == given]
-        if any(cwd is None or file is None or same_path(join(cwd, word), file) for word in words):
-            return True
         reads = [one.path for one in shell.reads] if shell else []
         writes = shell.writes if shell else ()
-        if file and any(same_path(path, file) for path in reads):
-            return True
-        if log and any(same_path(path, log) for path in writes):  # whoever follows it only reads it
-            return True
-    return False
+        if (
+            any(cwd is None or file is None or same_path(join(cwd, word), file) for word in words)
+            or (file and any(same_path(path, file) for path in reads))
+            or (log and any(same_path(path, log) for path in writes))  # who follows it reads it
+        ):
+            found.add(process.pid)
+    return found
 
 
 def same_path(path: str, named: str) -> bool:

@@ -316,7 +316,8 @@ def _gpus(seen: Now) -> Iterator[Condition]:
 
 def ended_at(cell: Cell) -> tuple[float | None, str]:
     """When a cell ended, by our clock, and how that is known: a run without a queue's log has only its own log's date."""
-    return cell.finished_at, QUEUE_LOG if cell.job is None else LOG_DATE
+    by_queue = cell.job is None and cell.exit_code is not None  # each end line has one
+    return cell.finished_at, QUEUE_LOG if by_queue else LOG_DATE
 
 
 def _cells(seen: Now) -> Iterator[Condition]:

@@ -59,6 +59,7 @@ class Ending:
 
 
 NOTHING = Ending()
+NO_TIMES: Mapping[str, float] = {}
 
 
 @dataclass(slots=True)
@@ -181,17 +182,23 @@ class Vanished:
         return bool(self._gone)
 
     def complete(
-        self, table: JobTable, endings: Mapping[str, Ending], now: float = inf, skew: float = 0.0
+        self,
+        table: JobTable,
+        endings: Mapping[str, Ending],
+        now: float = inf,
+        skew: float = 0.0,
+        written: Mapping[str, float] = NO_TIMES,
     ) -> JobTable:
         """The table with those who are gone before those who are there, each with what its log says.
 
-        `skew`: by how much the box's clock is ahead of ours.
+        `skew`: by how much the box's clock is ahead of ours. `written`: by path, when logs were written last, by the
+        box's clock.
         """
         gone = (
             replace(job, state=CellState.RUNNING, word="running", why=UNLISTED, finished_at=None)
             if name in self._unlisted and not endings.get(name, NOTHING).good
             else _told(
-                job,
+                self._dated(job, written, skew),
                 endings.get(name, NOTHING),
                 skew,
                 proven=self._proven(job),
@@ -210,6 +217,13 @@ class Vanished:
         if at is not None and (known or job.stdout is None):
             return True  # over before we came: its log was read from its end, or there is none
         return now - ((job.finished_at or 0.0) if at is None else at) >= ON_THE_WAY
+
+    def _dated(self, job: Job, written: Mapping[str, float], skew: float) -> Job:
+        """One that was over before we came ended when it wrote last, if it did so after another watch saw it."""
+        wrote, at = written.get(job.stdout or ""), job.finished_at
+        if wrote is None or at is None or job.seen_at is None or job.name not in self._recalled:
+            return job
+        return replace(job, finished_at=wrote - skew) if job.seen_at <= wrote - skew < at else job
 
     def _proven(self, job: Job) -> bool:
         """No process table that would show it is still to come."""

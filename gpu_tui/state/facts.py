@@ -12,6 +12,7 @@ from gpu_tui.core.idle import BUSY_SHARE, unknown_cards
 from gpu_tui.core.levels import share
 from gpu_tui.core.liveness import Run, descendants, find_run, find_trainers
 from gpu_tui.core.metrics import Metric
+from gpu_tui.core.orphan import drivers
 from gpu_tui.core.pulse import stall_after
 from gpu_tui.core.queue_history import CellRun
 from gpu_tui.core.readings import GpuTable, Host, Mount
@@ -39,8 +40,11 @@ def run_of(kept: InstanceState, now: float) -> Run | None:
     processes = kept.fresh(metrics.PROCESSES, now)
     if processes is None:
         return None
-    run = find_run(processes, kept.instance.queue.file, kept.value(metrics.ROSTER))
-    if not run.alive and not (kept.instance.queue.file and kept.instance.queue.names_runs):
+    files = kept.instance.queue
+    shells = {shell.pid: shell for shell in kept.fresh(metrics.SHELLS, now) or ()}
+    driven = drivers(processes, shells, files.file, files.log) if shells and files.file else ()
+    run = find_run(processes, files.file, kept.value(metrics.ROSTER), driven)
+    if not run.alive and not (files.file and files.names_runs):
         table = kept.fresh(metrics.GPUS, now)
         pids = {process.pid for gpu in (table.gpus if table else ()) for process in gpu.processes}
         run = Run(trainers=find_trainers(processes, pids))

@@ -82,18 +82,17 @@ def cause_words(group: Sequence[Finding], now: float) -> str:
             more = len(cells) - CELLS_SHOWN
             names = " ".join(cells[:CELLS_SHOWN]) + (f" +{more}" if more > 0 else "")
             what = say("{number} cells {what} ({names})", number=len(cells), what=what, names=names)
-    when = last_time(group, now)
+    when = last_time([found for found in group if found.cell] or group, now)
     return f"{what} {when}" if when else what
 
 
 def last_time(group: Iterable[Finding], now: float) -> str:
-    """When the last of them happened, by the box's evidence; `≤`: at that time at the latest. Empty where only this
-    look saw it.
+    """When the last of them happened, by the box's evidence; `≤`: at that time at the latest. Empty where that is
+    only now.
     """
-    known = [found for found in group if now - found.at >= JUST_NOW]
-    if not known:
+    last = max(group, key=lambda found: found.at, default=None)
+    if last is None or now - last.at < JUST_NOW:
         return ""
-    last = max(known, key=lambda found: found.at)
     form = "%H:%M:%S UTC" if 0 <= now - last.at < 86_400 else "%Y-%m-%d %H:%M UTC"
     return ("≤" if last.basis in BOUNDS else "") + datetime.fromtimestamp(last.at, UTC).strftime(
         form

@@ -78,9 +78,9 @@ def _listed(
     if table is None:
         if vanished is None or not vanished.any:
             return None
-        return vanished.complete(JobTable(metric.name), endings, now, skew)
+        return vanished.complete(JobTable(metric.name), endings, now, skew, _written(kept))
     if vanished is not None:
-        table = vanished.complete(table, endings, now, skew)
+        table = vanished.complete(table, endings, now, skew, _written(kept))
     if kept.fresh(metric, now) is None:
         why = kept.tracks.get(metric.name, NO_TRACK).why
         why = f"not heard of since: {why}" if why else "not heard of for a while"
@@ -90,6 +90,11 @@ def _listed(
         jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
         return replace(table, jobs=tuple(jobs))
     return table
+
+
+def _written(kept: InstanceState) -> Mapping[str, float]:
+    files = kept.value(metrics.FILES)
+    return {} if files is None else {path: one.mtime for path, one in files.found.items()}
 
 
 def _told_by_queues(kept: InstanceState, table: JobTable) -> JobTable:
@@ -266,6 +271,8 @@ def _log_table(
     if files is None or box_now is None or not instance.logs:
         return None
     seen_at = box_time(kept.tracks, processes.taken_at) if processes else None
+    if not instance.queue.names_runs and kept.tracks.get(NOHUP, NO_TRACK).latest is None:
+        alive = alive or None  # a program may write there whose name says nothing of training
     _follow_lives(kept, files, instance.logs, alive, seen_at)
     return table_of_logs(
         files,

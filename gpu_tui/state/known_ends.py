@@ -206,7 +206,8 @@ def _merged(cell: Cell, known: End, sign: Sign) -> Cell:
     if cell.state is CellState.FINISHED and not _read_on(known, sign):
         # Of a log that is read again from its last lines alone, what spoke against a good end may be missing.
         lost = old.state is CellState.SUSPICIOUS and LOSS_LOST in (old.why or "")
-        weak = lost or (old.state is CellState.FAILED and cell.exit_code is None)
+        spoke = old.state is CellState.FAILED and old.why not in WEAK_FAILURES
+        weak = lost or (spoke and cell.exit_code is None)
     first, second = (old, cell) if weak else (cell, old)
     numbers = {
         name: getattr(second if getattr(first, name) is None else first, name)

@@ -83,6 +83,14 @@ FOUR = [found("bravo", "gpu_oom", cell) for cell in ("b2", "b3", "b4", "big")]
             [found("bravo", "crashed", "c", first_seen=NOW - 3_600, last_seen=NOW, standing=True, first_basis=LOG_DATE)],
             "bravo: cell c failed ≤10:06:40 UTC",
         ),
+        (  # the time of the last of them: one of which only this look tells has none
+            [found("bravo", "crashed", "c", first_seen=NOW - 3_600, last_seen=NOW - 3_600), found("bravo", "crashed", "d")],
+            "bravo: 2 cells failed (c d)",
+        ),
+        (  # what is found of the box itself gives a cell no time
+            [found("bravo", "crashed", "c", first_seen=NOW - 3_600, last_seen=NOW - 3_600), found("bravo", "crashed")],
+            "bravo: cell c failed 10:06:40 UTC",
+        ),
     ],
 )  # fmt: skip
 def test_the_first_line_counts_and_names(findings: list[Finding], line: str) -> None:

@@ -383,3 +383,65 @@ def test_an_absence_is_no_end_once_a_process_of_the_run_is_there() -> None:
     s.processes = (TRAINS,)
     s.watch(10)
     assert s.view().queue.cells[0].state is CellState.RUNNING
+
+
+def test_an_absence_gives_way_to_the_log_that_came_to_its_end() -> None:
+    """The process table is here before the log is: for a moment only the absence of a process tells of the cell."""
+    s = Scene(roster="a.yaml task 20\nb.yaml task 20\n")
+    s.link("live")
+    s.write(QUEUE_LOG, f"[{s.stamp(90)}] [1/2] STARTING a (task, 20ep)\n", history=True, ago=90)
+    s.touch(f"{ROOT}/out/a/best.pth", ago=60)
+    s.look()
+    assert s.view().queue.cells[0].state is CellState.FAILED
+    s.write(A, "Epoch 20/20 loss 0.3\n", history=True, ago=60)
+    s.look()
+    row = s.view().queue.cells[0]
+    assert (row.state, row.why) == (
+        CellState.FINISHED,
+        "finished by its log; its runner was gone, so no exit code",
+    )
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_log_has_no_writer_only_once_the_programs_that_write_were_listed(lives: bool) -> None:
+    """A box is met, and its logs are read before the list of programs comes. `run.py` is no word of training."""
+    box = Box(replace(BOX, logs="/r/{cell}.log"), texts={"x": RUNS})
+    box.say(metrics.HOST.name, Host(box.at, 90_000.0, "boot-1"))
+    box.say(metrics.GPUS.name, gpu(0.0))
+    box.say(
+        metrics.FILES.name,
+        FileTable({"/r/x.log": FileStat("/r/x.log", 7, len(RUNS), box.at - 40)}),
+    )
+    box.read("x")
+    box.at += 1.0
+    box.say(metrics.PROCESSES.name, (Process(41, 1, "python", ("python", "run.py"), "S"),))
+    view = box.view()
+    assert (view.findings, cells(view)["x"].finding) == ((), None)
+    box.at += 1.0
+    box.say(metrics.DETACHED.name, JobTable("nohup", (job(41, "x"),) if lives else ()))
+    kinds = [one.kind for one in box.view().findings]
+    assert kinds == ([] if lives else ["suspicious_end"])
+
+
+def test_a_run_that_ended_between_two_ticks_ended_when_it_wrote_last() -> None:
+    history = NoHistory()
+    evening = Box(history=history, texts={"well": WELL})
+    evening.look(job(11, "well"))
+    morning = Box(history=history, texts={"well": WELL}, at=T0 + 30_000)
+    view = morning.look(read=("well",), files={"/r/well.log": T0 + 9_000})
+    (row,) = view.queue.cells
+    assert (row.state, row.finished_at) == (CellState.FINISHED, T0 + 9_000)
+
+
+def test_the_date_of_a_log_is_no_stamp_of_the_queue() -> None:
+    """A queue whose log is in another form: the cells' own logs tell how they ended."""
+    s = Scene(roster="a.yaml task 20\nb.yaml task 20\n")
+    s.link("live")
+    s.write(QUEUE_LOG, ">>> running a\n<<< done a\n", history=True, ago=30)
+    s.write(A, DIED, history=True, ago=60)
+    s.touch(f"{ROOT}/q.txt", ago=900)
+    s.look()
+    view = s.view()
+    assert view.queue.cells[0].state is CellState.FAILED
+    (found,) = [one for one in view.findings if one.cell == "a"]
+    assert found.first_basis == "log-date"

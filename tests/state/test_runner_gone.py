@@ -122,6 +122,23 @@ def test_where_no_cell_is_left_nothing_has_to_go_on() -> None:
     assert "runner_gone" not in bench.kinds()
 
 
+@pytest.mark.parametrize(
+    "shell",
+    [
+        Shell(7, "/root", (Held(0, "/root/q.txt", 9, None),)),  # done < q.txt
+        replace(SHELL, cwd="/root"),  # bash night.sh > q.log
+    ],
+)
+def test_a_runner_is_known_by_its_open_files_where_no_argument_names_the_queue(
+    shell: Shell,
+) -> None:
+    night = replace(NIGHT, argv=("bash", "night.sh"))
+    trainer = replace(TRAIN, ppid=7, argv=("python", "train.py", "--lr", "1e-3"))
+    view = bench_of(INIT, night, trainer, shells=(shell,)).view()
+    assert (view.verdict, view.findings) == ("running", ())
+    assert view.queue.cells[0].state is CellState.RUNNING
+
+
 def test_a_training_that_no_queue_started_is_left_by_none() -> None:
     bench = Bench()
     bench.link()
