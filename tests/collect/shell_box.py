@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 
 from gpu_tui.collect.sampler import Group, plan
@@ -226,6 +228,39 @@ async def finish(process: asyncio.subprocess.Process) -> None:
     process.stdin.close()
     await process.wait()
     process._transport.close()  # type: ignore[attr-defined]  # else it lives until collected
+
+
+def in_all_at_once(
+    shells: Iterable[str],
+) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
+    """The test's first two arguments are a box of its own and a shell: all shells are tried at once, for nearly all
+    that such a test does is wait. The first that fails cancels the others and is named in a note.
+    """
+
+    def box_at(root: Path) -> ShellBox:
+        root.mkdir()
+        return ShellBox(root)
+
+    def of(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def one(root: Path, shell: str, rest: dict[str, object]) -> None:
+            try:
+                await test(box_at(root), shell, **rest)
+            except Exception as error:
+                error.add_note(f"in the shell {shell}")
+                raise
+
+        @wraps(test)
+        async def everywhere(tmp_path: Path, **rest: object) -> None:
+            async with asyncio.TaskGroup() as tasks:
+                for number, shell in enumerate(shells):
+                    tasks.create_task(one(tmp_path / str(number), shell, rest))
+
+        others = list(inspect.signature(test).parameters.values())[2:]
+        path = inspect.Parameter("tmp_path", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        everywhere.__signature__ = inspect.Signature([path, *others])  # type: ignore[attr-defined]
+        return everywhere
+
+    return of
 
 
 class Inbox:

@@ -24,6 +24,7 @@ from shell_box import (
     ShellBox,
     ShellConnection,
     finish,
+    in_all_at_once,
     start,
 )
 
@@ -62,6 +63,9 @@ def files(tmp_path: Path) -> ShellBox:
 @pytest.fixture(params=sorted(SHELLS))
 def shell(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+every_shell = in_all_at_once(sorted(SHELLS))
 
 
 @asynccontextmanager
@@ -333,6 +337,7 @@ async def test_a_v1_job_below_the_root(files: ShellBox, shell: str):
     assert (cpu.quota_cores, cpu.usage_seconds) == (2.5, 3.0)
 
 
+@every_shell
 async def test_the_process_table_is_read_anew_when_something_began_or_ended(
     files: ShellBox, shell: str
 ):
@@ -354,6 +359,7 @@ async def test_the_process_table_is_read_anew_when_something_began_or_ended(
         assert rows[4127].argv[:2] == ("python", "train.py")
 
 
+@every_shell
 async def test_where_processes_always_come_and_go_the_table_is_not_read_at_every_look(
     files: ShellBox, shell: str
 ):
@@ -387,6 +393,7 @@ async def test_arguments_are_not_read_again_because_of_our_own_clock(files: Shel
     await finish(process)
 
 
+@every_shell
 async def test_what_seldom_changes_is_seen_to_change(files: ShellBox, shell: str):
     files.cgroup2()
     files.file("home/q 1.txt", "configs/a.yaml reconstruction 5\n")
@@ -412,6 +419,7 @@ esac
 """
 
 
+@every_shell
 async def test_programs_on_a_card_are_asked_for_when_the_memory_in_use_moves_and_now_and_then(
     files: ShellBox, shell: str
 ):
@@ -583,6 +591,7 @@ def started(box: ShellBox) -> list[int]:
 @pytest.mark.parametrize(
     "first", ["", "exec >&- 2>&-\n"]
 )  # as it is; once it has let go of its output
+@every_shell
 async def test_a_hung_nvidia_smi_is_ended_stops_nobody_and_piles_nothing_up(
     files: ShellBox, shell: str, first: str
 ):
@@ -600,6 +609,7 @@ async def test_a_hung_nvidia_smi_is_ended_stops_nobody_and_piles_nothing_up(
     assert len(started(files)) >= 3
 
 
+@every_shell
 async def test_no_further_nvidia_smi_joins_one_that_a_dead_driver_holds(
     files: ShellBox, shell: str
 ):
@@ -616,6 +626,7 @@ async def test_no_further_nvidia_smi_joins_one_that_a_dead_driver_holds(
             pass
 
 
+@every_shell
 async def test_a_hung_df_is_one_finding_and_stops_nobody(files: ShellBox, shell: str):
     files.cgroup2()
     files.program("df", HANGS.format(root=files.root))
@@ -631,6 +642,7 @@ async def test_a_hung_df_is_one_finding_and_stops_nobody(files: ShellBox, shell:
             assert sum(map(alive, started(files))) <= 1
 
 
+@every_shell
 async def test_a_df_that_cannot_be_ended_is_told_by_the_time_of_one_df(files: ShellBox, shell: str):
     """What survives it keeps its output open; nobody waits for as long as all disks together might take."""
     files.cgroup2()
@@ -653,6 +665,7 @@ async def test_a_df_that_cannot_be_ended_is_told_by_the_time_of_one_df(files: Sh
         os.kill(int((files.root / "stuck").read_text()), signal.SIGKILL)
 
 
+@every_shell
 async def test_many_disks_that_are_slow_are_no_df_that_hangs(files: ShellBox, shell: str):
     files.cgroup2()
     files.program("df", '#!/bin/sh\nsleep 0.15\nexec /bin/df "$@"\n')
@@ -684,6 +697,7 @@ def test_a_df_that_never_returns_is_told_soon_after_it_began(
     assert last + limit < told[0][0] < last + 15
 
 
+@every_shell
 async def test_a_lane_is_never_asked_twice_while_its_command_lives(files: ShellBox, shell: str):
     """What survives its own time limit: here a child that keeps the output open, as in D state."""
     files.program(
@@ -761,6 +775,7 @@ def test_cards_that_alone_fall_silent_are_told(files: ShellBox, poll: float):
     assert set(told) == {("gpus", True)}
 
 
+@every_shell
 async def test_a_dead_mount_does_not_hide_the_others(files: ShellBox, shell: str):
     files.program(
         "df", '#!/bin/sh\ncase $* in *dead*) while :; do sleep 1; done ;; esac\nexec /bin/df "$@"\n'
@@ -846,6 +861,7 @@ async def test_nothing_is_left_when_the_client_goes(files: ShellBox, shell: str)
     await run_to_its_end(files, shell, files.group(), ends="stdin")
 
 
+@every_shell
 async def test_nothing_is_left_when_nobody_reads(files: ShellBox, shell: str):
     await run_to_its_end(files, shell, files.group(poll=0.1), ends="stdout")
 
@@ -855,6 +871,7 @@ async def test_nothing_is_left_where_the_client_gave_the_beat(files: ShellBox, e
     await run_to_its_end(files, "dash", files.group(poll=0.1), ends=ends, beats=5)
 
 
+@every_shell
 async def test_nothing_is_left_where_the_client_went_before_the_start(files: ShellBox, shell: str):
     """Its input ends behind the program, and it does not lead its process group."""
     text = files.file("program.sh", files.group(poll=0.2).program)

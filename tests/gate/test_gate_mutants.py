@@ -25,13 +25,17 @@ from gpu_tui.core.manifest import Manifest, MatchReport, compare
 from gpu_tui.core.profile import Verb
 
 Patch = Callable[[pytest.MonkeyPatch], None]
-TESTS = (
-    *(test_gate_rechecks, test_gate_evidence, test_gate_typed, test_gate_rules),
-    test_gate_faults,
+QUICK = (
+    test_gate_rechecks,
+    test_gate_evidence,
+    test_gate_typed,
+    test_gate_rules,
     test_gate_waivers,
 )
+TESTS = (*QUICK, test_gate_faults)
 ROOM: tuple[ModuleType, ...] = (rules, seen, proof, allowance, manifest, waiver, *TESTS)
-CASES = [case for module in TESTS for case in cases(module).values()]
+CASES = [case for module in QUICK for case in cases(module).values()]
+CLIMBS = list(cases(test_gate_faults).values())  # each is many climbs: nine tenths of the time
 
 # --- found in the code ---
 
@@ -192,18 +196,19 @@ MUTANTS: dict[str, Patch] = {
 
 
 def _caught() -> bool:
-    """Whether some case fails now. Whoever caught the last mutant is asked first."""
-    for number, case in enumerate(CASES):
-        try:
-            case()
-        except (Exception, pytest.fail.Exception):
-            CASES.insert(0, CASES.pop(number))
-            return True
+    """Whether some case fails now. Of the quick ones and of the slow ones, the last to catch a mutant comes first."""
+    for known in (CASES, CLIMBS):
+        for number, case in enumerate(known):
+            try:
+                case()
+            except (Exception, pytest.fail.Exception):
+                known.insert(0, known.pop(number))
+                return True
     return False
 
 
 def test_the_gate_as_it_is_passes_every_case() -> None:
-    for case in CASES:
+    for case in (*CASES, *CLIMBS):
         case()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from functools import cache
 
 import pytest
 from mutant_more import EVERY
@@ -22,13 +23,20 @@ def found() -> dict[str, Run]:
     return run(CHOSEN)
 
 
+@cache
+def _source(module: str) -> tuple[str, str]:
+    """Its text, and its tree as text."""
+    source = source_of(module).read_text("utf-8")
+    return source, ast.dump(ast.parse(source))
+
+
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_finds_its_place(name: str) -> None:
     mutant = MUTANTS[name]
-    source = source_of(mutant.module).read_text("utf-8")
+    source, unchanged = _source(mutant.module)
     tree = mutant.changed(source)
     compile(tree, name, "exec")
-    assert ast.dump(tree) != ast.dump(ast.parse(source))
+    assert ast.dump(tree) != unchanged
 
 
 def test_every_test_that_is_named_is_there() -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from boxes import Sshd
 from rented import RentedBox, Scene
 from runpod_server import RunPodServer
 
+from gpu_tui.cli import verify as command
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import Manifest
-from gpu_tui.teardown import gather
+from gpu_tui.teardown import audit, gather
 from gpu_tui.teardown.local import local_tree
-from gpu_tui.teardown.verify import load_all
+from gpu_tui.teardown.verify import Limits, Reader, load_all, reader
 from gpu_tui.transport.ssh import SshTransport
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))  # a far line to a box
@@ -43,6 +47,34 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return LOADED[key]
 
     monkeypatch.setattr(gather, "load_all", load)
+
+
+@pytest.fixture(scope="module")
+def reader_of_all() -> Iterator[tuple[asyncio.Runner, Reader]]:
+    """A reader for all tests of a module, and the loop that it belongs to."""
+    with asyncio.Runner() as runner:
+        context = reader(sys.executable, Limits())
+        yield runner, runner.run(context.__aenter__())
+        runner.run(context.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def one_reader(
+    reader_of_all: tuple[asyncio.Runner, Reader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`gpu-tui verify` in this process reads by the same child each time: importing torch takes a second, and all
+    else a tenth of it. With `own_reader` a test has the command as it is.
+    """
+    runner, child = reader_of_all
+    monkeypatch.setattr(command, "asyncio", SimpleNamespace(run=runner.run))
+    monkeypatch.setattr(audit, "reader", lambda *_: nullcontext(child))
+
+
+@pytest.fixture
+def own_reader(one_reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command as it is, also in a module that uses `one_reader`."""
+    monkeypatch.setattr(command, "asyncio", asyncio)
+    monkeypatch.setattr(audit, "reader", reader)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from gpu_tui.cli.main import main
 from gpu_tui.teardown.reader.torch_lib import torch_module
 
+pytestmark = pytest.mark.usefixtures("one_reader")
 torch = torch_module()
 GOOD, NAN, ZERO = torch.randn(40, 40), torch.full((40, 40), torch.nan), torch.zeros(40, 40)
 MOMENTS = {"state": {0: {"exp_avg": ZERO}}, "param_groups": [{"params": [0]}]}
@@ -147,6 +148,7 @@ def test_what_is_no_weight_may_be_zero(
     assert zeros == (["1 of 2 tensors hold only zeros"] if case == "a layer of zeros" else [])
 
 
+@pytest.mark.usefixtures("own_reader")
 def test_what_stands_for_the_cells_weights_is_weights_whatever_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

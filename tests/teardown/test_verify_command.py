@@ -30,6 +30,8 @@ from gpu_tui.teardown.manifest_file import (
 from gpu_tui.teardown.reader.outcome import INSTALL
 from gpu_tui.teardown.verify import Limits, reader
 
+pytestmark = pytest.mark.usefixtures("one_reader")
+
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
@@ -62,6 +64,7 @@ def test_a_file_that_differs_is_in_no_row_a_good_one(
     assert "3 ok, 1 failed" in rows[-1] or "1 failed, 3 ok" in rows[-1]
 
 
+@pytest.mark.usefixtures("own_reader")
 def test_a_good_tree_with_its_roster(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, report = _verify(capsys, results, "--roster", results.parent / "queue.txt")
     assert (code, report["verdict"]) == (0, "verified")
@@ -232,6 +235,7 @@ def test_an_empty_directory_never_passes(
     assert _verify(capsys, results, "--roster", tmp_path / "none.txt")[0] == 1
 
 
+@pytest.mark.usefixtures("own_reader")
 def test_without_torch_it_is_incomplete(
     results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +249,7 @@ def test_without_torch_it_is_incomplete(
     assert INSTALL in report["why"][0]
 
 
+@pytest.mark.usefixtures("own_reader")
 def test_text_output_says_what_failed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (results / "wide/best_metrics.json").unlink()
     assert main(["verify", str(results), "--roster", str(results.parent / "queue.txt")]) == 1
