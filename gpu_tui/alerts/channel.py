@@ -17,9 +17,9 @@ class Undelivered(Exception):
 
 
 class Unusable(Undelivered):
-    """No message can arrive from here until a person changes something; `next` says what.
+    """This program cannot use the channel until a person changes something; `next` says what to change.
 
-    The message stays due: another gpu-tui of this user may have what this one lacks.
+    The message stays due, because another gpu-tui of this user may be able to send it.
     """
 
     def __init__(self, text: str, *, next: str = "") -> None:
@@ -33,7 +33,7 @@ class Channel(Protocol):
     name: str
 
     def ready(self) -> None:
-        """Raise Unusable where that is known without sending anything. May look at files."""
+        """Raise Unusable if it is known without sending that the channel cannot be used. May read files."""
         ...
 
     async def send(self, message: Message) -> None:
@@ -42,7 +42,7 @@ class Channel(Protocol):
 
 
 class Unready:
-    """A configured channel that cannot be made from these settings and this environment."""
+    """A configured channel that cannot be built from these settings and this environment."""
 
     def __init__(self, name: str, why: str, next: str) -> None:
         self.name = name
@@ -50,9 +50,9 @@ class Unready:
         self._next = next
 
     def ready(self) -> None:
-        """Raise why."""
+        """Raise Unusable with the reason."""
         raise Unusable(self._why, next=self._next)
 
     async def send(self, message: Message) -> None:
-        """Raise why."""
+        """Raise Unusable with the reason."""
         self.ready()

@@ -22,9 +22,8 @@ from gpu_tui.core.plain import plain
 LIMIT = 20.0  # seconds
 ENV_WIDTH = 4_000  # characters of one variable
 SAID = 300  # bytes of its output that an error quotes
-BUSY = frozenset(
-    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
-)  # not the program's fault
+# Errors of this machine, not of the program.
+BUSY = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 NO_PROGRAM = (126, 127)  # exit codes of a shell and of env(1): not executable, not found
 NEXT = "Write its whole path, or set PATH where gpu-tui starts (cron's is short). Then: gpu-tui check --test-alert"
 
@@ -42,7 +41,7 @@ class CommandChannel:
         self._limit = limit
 
     def ready(self) -> None:
-        """Raise Unusable where the program is not there, or may not be run."""
+        """Raise Unusable if the program is missing or not executable."""
         program = self._argv[0]
         path = self._env.get("PATH", os.defpath)
         if shutil.which(program, path=path) is None:

@@ -1,7 +1,7 @@
-"""One way out: takes what is due from the outbox, sends it, and tries again for a day where that fails.
+"""Delivers one channel's messages: takes what is due from the outbox, sends it, and retries for a day.
 
-A channel that cannot be used from here takes nothing: what is due stays so, for this program later or for another
-one now.
+A channel that cannot be used from this program takes nothing from the outbox. Its messages stay due, for this program
+later or for another one now.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Courier:
         self._woken = asyncio.Event()
         self._failing = False
         self._held_until = 0.0  # by the boot clock
-        self.ready = False  # it can be used from here, as far as that is known without sending
-        self.wrong: Unusable | None = None  # why not
+        self.ready = False  # usable from this program, as far as that is known without sending
+        self.wrong: Unusable | None = None  # why it is not ready
 
     def wake(self) -> None:
         """Something may be due."""
@@ -71,7 +71,7 @@ class Courier:
             await asyncio.sleep(delay)
 
     async def look(self) -> None:
-        """See whether the channel can be used from here."""
+        """Check whether the channel can be used from this program."""
         try:
             await asyncio.to_thread(self._channel.ready)
         except Unusable as error:
@@ -80,7 +80,9 @@ class Courier:
             self.ready, self.wrong = True, None
 
     async def step(self) -> float | None:
-        """One message: None where none was due or the channel cannot be used, else the seconds until the next attempt (0: it is done).
+        """Send one message and return the seconds until its next attempt (0: it is done).
+
+        None: no message was due, or the channel cannot be used.
 
         Cancelled, it lets what is under way arrive, or leaves it for the next gpu-tui at once.
         """
@@ -122,7 +124,7 @@ class Courier:
         return 0.0
 
     async def _refused(self, batch: Batch, error: Unusable) -> None:
-        """The channel takes nothing from here: the message stays due, and this program leaves it alone for a while."""
+        """Note that the channel refuses this program: the message stays due, and the channel rests for HOLD seconds."""
         self._held_until = self._clock.boot() + HOLD
         await self._keeper.ask(lambda ledger: ledger.release(batch))
         await self._note_failure(error, error.next, refused=True)

@@ -1,9 +1,9 @@
-"""The news desk: from the views of the fleet to what is told, once by each channel.
+"""The news desk turns views of the fleet into messages, each sent once by each channel.
 
-It looks at the fleet on its own beat, so that it works also while no terminal reads. The screen is a channel, and so
-is every way out that the settings name, whether or not it can be used from here. Each has its own record in the
-ledger that all gpu-tui of this user share, of what it has got, and an outbox, from where it is delivered however often
-that takes, by whichever program can.
+It reads the fleet on its own beat, so that it also works while no terminal is attached. The screen is a channel, and so
+is each one that the settings name, whether or not this program can use it. The ledger, which all gpu-tui of this user
+share, records for each channel what it has delivered and what is in its outbox. Any program that can use the channel
+delivers the outbox.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Desk:
                 await asyncio.sleep(self._beat)
 
     def follow(self, alerts: Alerts, channels: Iterable[Channel]) -> None:
-        """Go on with edited settings."""
+        """Replace the settings and the channels by edited ones."""
         self.alerts, self._couriers = alerts, self._couriers_of(channels)
         self._send()
 
@@ -105,7 +105,7 @@ class Desk:
         return [Courier(one, self._keeper, self._clock, self._note, self._zone) for one in channels]
 
     def _send(self) -> None:
-        """Have each channel send what is due by it, instead of those of before."""
+        """Start the delivery of each channel, and stop that of the channels before an edit."""
         for task in self._sending:
             task.cancel()
         if self._tasks is not None:
@@ -147,16 +147,16 @@ class Desk:
             courier.wake()
 
     async def look_at_channels(self) -> None:
-        """See which channels can be used from here; while `run` runs, each courier does that."""
+        """Check which channels this program can use; while `run` runs, each courier does that."""
         for courier in self._couriers:
             await courier.look()
 
     def unusable(self) -> list[tuple[str, Unusable]]:
-        """The channels that cannot be used from here, and why."""
+        """The channels that this program cannot use, and why."""
         return [(one.name, one.wrong) for one in self._couriers if one.wrong is not None]
 
     async def judge_channels(self) -> tuple[AlertChannel, ...]:
-        """The state of every channel, from what this program and all others know of it."""
+        """The state of every channel, from this program's checks and from the shared ledger."""
         now, wrong = self._clock.now(), {courier.name: courier.wrong for courier in self._couriers}
         names = list(wrong)
         states = await self._keeper.ask(lambda ledger: ledger.states(names))
@@ -221,7 +221,7 @@ class Desk:
             self._screen.append(Bulletin(_worst_first(toasts), loud=bool(loud)))
 
     def _post(self, courier: Courier, sweep: str | None, now: float, until: float | None) -> Post:
-        """What one channel gets of a look. That it cannot be used is no news for itself."""
+        """The post of one channel for one look at the fleet. It leaves out that this very channel cannot be used."""
         name = courier.name
 
         def wants(news: News) -> bool:

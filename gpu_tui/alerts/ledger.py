@@ -1,12 +1,12 @@
-"""Which news each channel has got, and what still has to go out by it: tables in the history's file, shared by
+"""Records per channel which news it has delivered and which is still due: tables in the history's file, shared by
 every gpu-tui of this user.
 
-Each call is one short transaction: of two programs that see the same news exactly one puts it into a channel's
-outbox, and no program can end between the two. Where the file cannot be used (a full disk, a lock that stays) the
-same tables go on in memory: then an alert may come twice, but none is lost.
+Each call is one short transaction: if two programs see the same news, exactly one puts it into a channel's outbox, and
+a kill cannot separate the record from the outbox. If the file cannot be used (a full disk, a lock that stays), the same
+tables go on in memory. An alert may then be sent twice, but none is lost.
 
-0.1.0 kept one list for all channels, in `news` and `looked`. What it has there counts as told by each of them, also
-where it still runs.
+0.1.0 kept one list for all channels, in `news` and `looked`. Its rows count as delivered by each channel that it had,
+also while a 0.1.0 still runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ create table if not exists channels (
     name text primary key, ready real, failing real, refused integer, error text, next text);
 create table if not exists taken_over (news integer not null, looked integer not null);
 """
-SCREEN = "screen"  # the toasts, the bell and the desktop of a cockpit: they reach nobody who is not there
+SCREEN = "screen"  # toasts, bell and desktop notifications of a cockpit
 OF_0_1_0 = (SCREEN, "command", "webhook")  # the channels that 0.1.0 had
 BUSY_SECONDS = 2.0
 KEPT = 20_000  # keys of one sweep; a hostile log may name no end of cells
@@ -56,7 +56,7 @@ TOGETHER = 100  # items in one message at most
 LEASE = 120.0  # seconds: longer than any attempt may take
 RETRY_MOST = 3_600.0  # seconds until the next attempt, at most
 READY_EVERY = 60.0  # seconds between two notes that a channel can be used
-SLACK = 60.0  # seconds by which a time may lie ahead, before it shows that the clock was set back
+SLACK = 60.0  # seconds; a time further ahead than this shows that the clock was set back
 OVERFLOW = "overflow"
 
 
@@ -72,9 +72,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One channel at one look. It gets the news that it `wants`; `items` makes outbox rows of them: item, due time.
+    """One channel at one look. It gets the news that it `wants`; `items` makes outbox rows (item, due time) of them.
 
-    `ready`: this program can use it now.
+    `ready`: this program can use the channel now.
     """
 
     channel: str
@@ -85,8 +85,8 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """What all programs know of a channel: when one could `ready`ly use it last, since when it is `failing`, whether it
-    `refused` what came, and how many items wait for it.
+    """A channel as all programs recorded it. `ready`: when a program could last use it; `failing`: since when attempts
+    have failed; `refused`: it refused the last message; `waiting`: the number of items in its outbox.
     """
 
     ready: float | None = None
@@ -126,7 +126,7 @@ class Ledger:
         now: float,
         since: float,
     ) -> dict[str, Sifted]:
-        """By channel, what is new for it of all this: from now on every gpu-tui knows, and its items are due."""
+        """Return the news that is new for each channel, record it for every gpu-tui, and put its items into the outbox."""
 
         def act() -> dict[str, Sifted]:
             self._take_over()
@@ -156,11 +156,11 @@ class Ledger:
         self._try(lambda: self._put(channel, [(item, due) for item in items], now))
 
     def states(self, channels: Sequence[str]) -> dict[str, ChannelState]:
-        """What is known of these channels."""
+        """The recorded state of each of these channels."""
         return self._try(lambda: {name: self._state(name) for name in channels})
 
     def failed(self, channel: str, now: float, error: str, next: str, *, refused: bool) -> None:
-        """A message did not arrive; since when that is so is kept."""
+        """Record that a message did not arrive. The time of the first of several failures is kept."""
         self._try(
             lambda: self._db.execute(
                 "insert into channels (name, failing, refused, error, next) values (?, ?, ?, ?, ?)"
@@ -171,7 +171,7 @@ class Ledger:
         )
 
     def arrived(self, channel: str, now: float) -> None:
-        """A message arrived: whatever was wrong is over."""
+        """Record that a message arrived, which clears the failure."""
         self._try(
             lambda: self._db.execute(
                 "insert or replace into channels (name, ready) values (?, ?)", (channel, now)
@@ -226,7 +226,7 @@ class Ledger:
         )
 
     def release(self, batch: Batch) -> None:
-        """It did not arrive, and cannot from here: another gpu-tui may try it at once."""
+        """End the lease of a batch that this program cannot deliver, so that another gpu-tui may try it at once."""
         self._try(
             lambda: self._db.execute("update outbox set leased = 0 where batch = ?", (batch.id,))
         )
@@ -238,7 +238,7 @@ class Ledger:
     # --- inside -------------------------------------------------------------------------------
 
     def _take_over(self) -> None:
-        """Rows that 0.1.0 has written since the last time count as told by each of its channels."""
+        """Copy the rows that 0.1.0 wrote since the last copy to each channel that it had."""
         newest = self._db.execute(
             "select coalesce((select max(rowid) from news), 0), coalesce((select max(rowid) from looked), 0)"
         ).fetchone()
@@ -326,7 +326,7 @@ class Ledger:
         )
 
     def _mend(self, channel: str, now: float) -> None:
-        """The clock was set back: what was made later than now keeps its waiting time, and no lease outlives it."""
+        """Repair times after the clock was set back: an item made later than now keeps its waiting time, and leases end."""
         self._db.execute(
             "update outbox set due = due - (made - ?), made = ? where channel = ? and made > ?"
             " and typeof(made) = 'real'",

@@ -23,7 +23,7 @@ CELLS_APART = 3  # so many cells of one instance share a line
 NAMES = 5
 TEXT_WIDTH = 300  # characters of what a box said
 SAME = ("sweep", "kind", "instance", "cell", "part")  # two items alike in these are one thing
-LATE = 60.0  # seconds after which a message says when its news was
+LATE = 60.0  # seconds; a message about older news says when that happened
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 FIRST_LOOK, OVERFLOW, TEST = "first_look", "overflow", "test"
 
@@ -136,9 +136,9 @@ def trial(now: float) -> dict[str, object]:
 def compose(
     id: str, items: Sequence[Item], *, at: float, held: bool, zone: tzinfo | None = None
 ) -> Message:
-    """All items as one message, the worst first; `held` = they waited for the end of the quiet hours.
+    """One message of all items, the worst first; `held`: they waited for the end of the quiet hours.
 
-    `zone`: of the times in its text; None: this machine's.
+    `zone` is the time zone of the text; None: this machine's.
     """
     ordered = sorted(_merged(items), key=_rank)
     worst = ordered[0]
@@ -216,7 +216,7 @@ def _line(item: Item, at: float, zone: tzinfo | None) -> str:
 
 
 def _when(kind: str, at: float | None, basis: str, now: float, zone: tzinfo | None) -> str:
-    """When it was, where that is another time than that of the message: ` at 06:19`, ` at <= 27 Nov 06:19`."""
+    """The time of the news if it differs from the message's: ` at 06:19`, ` at <= 27 Nov 06:19`; else empty."""
     bound = basis == LOG_DATE
     if at is None or kind in CLOCKS or basis not in (SEEN, QUEUE_LOG, LOG_DATE):
         return ""
@@ -228,7 +228,7 @@ def _when(kind: str, at: float | None, basis: str, now: float, zone: tzinfo | No
 
 
 def _epoch(text: object) -> float | None:
-    """An RFC 3339 time of an item, as epoch seconds; None where it is none."""
+    """Epoch seconds of an item's RFC 3339 time; None if the text is no such time."""
     try:
         return datetime.fromisoformat(str(text)).timestamp() if text else None
     except (ValueError, OverflowError):

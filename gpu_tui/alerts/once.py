@@ -5,9 +5,9 @@ The rules:
 - Afterwards a key that was never seen is new.
 - One that went and came back is new again only after it was gone for GONE seconds.
 - One that got worse is new again.
-- A better word for a crash that was there at the last look under a barer one (`News.barer`) is not new.
-- One that happened anew (a cell that ran again) is new again: see HAPPENED.
-- What a channel does not want (by the settings of this program) is not told by it, and stays new for it.
+- A more precise name for a crash that the last look had under a vaguer one (`News.barer`) is not new.
+- One that happened again (a cell that ran again) is new again: see HAPPENED.
+- News that a channel does not want (by the settings of this program) is not sent by it, and stays new for it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def sift(
 
 
 def _barer(news: News, known: Mapping[str, Known], keys: Collection[str]) -> Known | None:
-    """What told the same crash in fewer words: an alarm that stood at the last look, and now under this key."""
+    """The known entry of the same crash under a vaguer name: an alarm at the last look, now reported under this key."""
     rows = (known[key] for key in news.barer if key in known and key not in keys)
     row = next((row for row in rows if row.gone is None and row.rank <= ALARM), None)
     return row and replace(row, rank=min(row.rank, news.severity.rank), happened=news.happened)
@@ -102,7 +102,7 @@ def _again(old: Known, news: News, now: float) -> bool:
     if old.gone is not None and now - old.gone >= GONE:
         return True
     ended = news.kind == "crashed" and news.cell is not None and old.rank <= ALARM
-    if news.severity.rank < old.rank and not ended:  # one crash, whoever says it first
+    if news.severity.rank < old.rank and not ended:  # one crash, whichever source reports it first
         return True
     if news.happened is None or old.happened is None:
         return False

@@ -131,7 +131,7 @@ RECEIVERS: Mapping[str, Receiver] = {
 }
 
 
-UNSURE = "answered without"  # how a refusal begins after which the message may have arrived
+UNSURE = "answered without"  # begins the error after which the message may still have arrived
 
 
 def receiver_for(host: str, named: str | None) -> Receiver:

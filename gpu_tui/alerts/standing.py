@@ -1,4 +1,4 @@
-"""Which configured channels no alert leaves by, from what this program sees and what all of them know. Pure."""
+"""Judges which configured channels cannot deliver alerts, by this program's checks and the shared ledger. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from gpu_tui.alerts.ledger import ChannelState
 from gpu_tui.core.alert_channel import AlertChannel
 
 FAILING = 300.0  # seconds of failed attempts after which a channel counts as unusable
-ELSEWHERE = 3_600.0  # seconds since another gpu-tui could use it
+ELSEWHERE = (
+    3_600.0  # seconds; if another gpu-tui could use the channel since then, it is only a warning
+)
 FAILED_NEXT = "See whether its receiver can be reached from here. Then: gpu-tui check --test-alert"
 
 
 def channels_now(
     wrong: Mapping[str, Unusable | None], states: Mapping[str, ChannelState], now: float
 ) -> tuple[AlertChannel, ...]:
-    """The state of each channel: `wrong` is why this program cannot use it, None where it can."""
+    """The state of each channel; `wrong` is why this program cannot use it, None if it can."""
     return tuple(_judged(name, why, states[name], now) for name, why in wrong.items())
 
 

@@ -11,7 +11,7 @@ from gpu_tui.parse.config_file import Alerts
 
 
 def ways_out(alerts: Alerts, env: Mapping[str, str], now: Callable[[], float]) -> list[Channel]:
-    """The channels that are set up; one whose URL or secret cannot be had is Unready."""
+    """The configured channels; one whose URL or secret is missing is `Unready`."""
     channels: list[Channel] = []
     if alerts.command:
         channels.append(CommandChannel(alerts.command, env))
@@ -24,7 +24,7 @@ def ways_out(alerts: Alerts, env: Mapping[str, str], now: Callable[[], float]) -
 
 
 def webhook_of(alerts: Alerts, env: Mapping[str, str], now: Callable[[], float]) -> WebhookChannel:
-    """The webhook of the settings. Raises WebhookRefused where the URL or the secret cannot be had."""
+    """The webhook of the settings. Raises WebhookRefused if the URL or the secret is missing."""
     assert alerts.webhook is not None
     url, secret = url_of(alerts, env), secret_of(alerts, env)
     return WebhookChannel(url, alerts.webhook.receiver, now=now, secret=secret)

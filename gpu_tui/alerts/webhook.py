@@ -30,7 +30,7 @@ UNSIGNED = (
     "; if this robot wants signatures, name the variable of its secret: alerts.webhook.secret_env"
 )
 PASSING = frozenset({408, 425, 429})  # and every 5xx: a later attempt may succeed
-# These refuse whatever is sent: the address is wrong, revoked or closed. Redirects are of them, too.
+# Status codes that refuse any message: the address is wrong, revoked or closed. Redirects count as well.
 SHUT = frozenset({401, 403, 404, 405, 407, 410})
 NEXT = "See whether the webhook is still there, and its URL right. Then: gpu-tui check --test-alert"
 
@@ -70,7 +70,7 @@ class WebhookChannel:
             )
 
     def ready(self) -> None:
-        """Only an attempt shows whether it arrives."""
+        """Return without a check: only an attempt shows whether a message arrives."""
 
     async def send(self, message: Message) -> None:
         """Post it once."""

@@ -113,7 +113,7 @@ def _test(alerts: Alerts, *, as_json: bool) -> int:
 
 
 def _alerts() -> Alerts:
-    """The user's settings for alerts, if they can be followed at all; asked before the fleet is looked at."""
+    """The user's alert settings. Called before the fleet is read, so that unusable ones end the program early."""
     from gpu_tui.alerts.channel import Unready
     from gpu_tui.alerts.ways import ways_out
     from gpu_tui.wiring.clock import SystemClock
@@ -125,7 +125,7 @@ def _alerts() -> Alerts:
             "an alert needs a way out, and your settings name none",
             next="add alerts: {command: [...]} or alerts: {webhook: {url_env: NAME}} to config.yaml",
         )
-    if all(isinstance(one, Unready) for one in ways):  # else what can be sent is sent
+    if all(isinstance(one, Unready) for one in ways):  # otherwise the usable ones send
         ways[0].ready()
     return alerts
 

@@ -1,4 +1,4 @@
-"""Lines of text on a terminal: wrapped between words, and the first line again where it has scrolled away."""
+"""Fits lines of text to a terminal: wraps between words, and repeats the first line if it has scrolled away."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INDENT = 4  # cells of a continued line, besides its own
 
 
 def on_terminal(lines: Sequence[str], stream: TextIO) -> list[str]:
-    """As they fit the terminal of `stream`; unchanged where it is none."""
+    """The lines wrapped for the terminal of `stream`; unchanged if `stream` is no terminal."""
     try:
         size = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):
@@ -20,7 +20,7 @@ def on_terminal(lines: Sequence[str], stream: TextIO) -> list[str]:
 
 
 def fitted(lines: Sequence[str], columns: int, rows: int) -> list[str]:
-    """No row is wider than `columns`. More rows than fit above the next prompt end with the first line again."""
+    """Rows of at most `columns` cells. If they do not fit above the next prompt, the first line is repeated at the end."""
     if columns < 2 * INDENT:
         return list(lines)
     first, *rest = ([*_wrapped(line, columns)] for line in lines)
@@ -47,7 +47,7 @@ def _wrapped(line: str, columns: int) -> Iterator[str]:
 
 
 def _pieces(word: str, room: int) -> Iterator[str]:
-    """A word that is wider than a row, in parts; sentences of Chinese are one word."""
+    """Parts of a word, each at most `room` cells wide; a Chinese sentence is one word."""
     piece, used = "", 0
     for char in word:
         cells = _cells(char)

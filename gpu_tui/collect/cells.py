@@ -1,5 +1,6 @@
-"""Which logs of cells are followed on a channel of their own, and which are read now and then by one program for
-all of them: by the queue's log, by the lists of jobs, otherwise by which log moved last. Pure.
+"""Chooses which logs of cells are followed on a channel of their own, and which one shared program polls. Pure.
+
+The choice goes by the queue's log, then by the lists of jobs, otherwise by which log moved last.
 """
 
 from __future__ import annotations
@@ -24,10 +25,9 @@ from gpu_tui.core.sweep import CellState
 REMEMBERED = 200  # names of one queue's log; ended logs that are read once are fewer still
 READ_ONCE = 64
 FOUND_NAMES = frozenset(metric.name for metric in FOUND)
-LATELY = (
-    120.0  # seconds: a log that moved so shortly ago may be one of a run that nothing else shows
-)
-PAUSE = 600.0  # the same, of one that was seen growing
+# Seconds: a log that moved within them may belong to a run that nothing else shows.
+LATELY = 120.0
+PAUSE = 600.0  # the same, for a log that was seen growing
 FORGETFUL = frozenset(metric.name for metric in UNRECORDED)
 # The box is not trusted: a name becomes part of a path only if it can be nothing but one name.
 _NAME = re.compile(r"(?!\.{1,2}\Z)[\w. +=@,-]{1,200}\Z")
@@ -40,8 +40,8 @@ def is_name(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Unfollowed:
-    """A log that is read now and then. `over`: nothing is known to write it. `stamp`: as the box's `stat` had the
-    file; None where it was not asked.
+    """A log that is polled. `over`: no run is known to write it. `stamp`: the file by the box's `stat`; None if it was
+    not asked.
     """
 
     source: LogSource
@@ -63,7 +63,7 @@ class Cells:
         self._ahead: float | None = None  # seconds that the box's clock is ahead of ours
         self._now = 0.0  # our time of the newest table of files
         self._queue_silent = instance.queue.log is None
-        # Whether it is known which runs are there: what they write is theirs, whatever the pattern says.
+        # Whether the runs are known: a log that one of them writes is its own, whatever the pattern says.
         self._listed = instance.queue.names_runs or instance.scheduler is not None
         self._jobs: dict[str, _Jobs] = {}  # by metric
         self._written: dict[str, str] = {}  # log -> the job that ran and wrote it, the newest last
@@ -75,11 +75,11 @@ class Cells:
 
     @property
     def logged(self) -> bool:
-        """The queue's log named a cell."""
+        """Whether the queue's log has named a cell."""
         return bool(self._started or self._finished)
 
     def find(self, *, found: bool) -> None:
-        """Whether what was found on the box counts; it is forgotten where a queue tells what runs."""
+        """Set whether runs found on the box count; they are dropped if a queue says what runs."""
         self._queue_silent = found or self._instance.queue.log is None
         if not found:
             self._jobs = {m: jobs for m, jobs in self._jobs.items() if m not in FOUND_NAMES}
@@ -103,7 +103,7 @@ class Cells:
         return list(dict.fromkeys([*first, *live, *jobs, *moved]))[:most]
 
     def _worth(self) -> list[CellLog]:
-        """The pattern's logs that are read, newest first; none where the queue's log names the cells."""
+        """The pattern's logs that are read, newest first; none if the queue's log names the cells."""
         if self._started or not self._queue_silent or not self._listed:
             return []
         named = {log.path for log in self._logs}
@@ -113,13 +113,13 @@ class Cells:
         return worth_reading(self._logs, box_now, READ_MOST - len(others))
 
     def _moves(self, log: CellLog) -> bool:
-        """Its run may go on: it grew while it was watched, or shortly before."""
+        """Whether the log's run may go on: it grew while it was watched, or shortly before."""
         now = self._logs[-1].mtime if self._ahead is None else self._now + self._ahead
         return log.mtime >= now - (PAUSE if log.path in self._grew else LATELY)
 
     def others(self, followed: Collection[LogSource]) -> list[Unfollowed]:
-        """The logs that are read now and then, those of runs first, then the newest first. With those that are
-        `followed` they are READ_MOST; on the login node of a scheduler all of the jobs that run.
+        """The logs to poll: those of runs first, then the newest first. Together with the `followed` ones at most
+        READ_MOST; on the login node of a scheduler those of all running jobs.
         """
         told: dict[str, Unfollowed] = {}
         for source in self.tails(sys.maxsize):
@@ -141,18 +141,18 @@ class Cells:
         return [replace(one, stamp=self._files.get(one.source.path)) for one in found]
 
     def _ended_at(self, cell: str) -> float:
-        """By its list, in epoch seconds; 0 where that does not say."""
+        """When the cell's list says that it ended, in epoch seconds; 0 if it does not say."""
         return max((jobs.over.get(cell, 0.0) for jobs in self._jobs.values()), default=0.0)
 
     def is_named_only(self, source: LogSource) -> bool:
-        """Nothing but the pattern names this log."""
+        """Whether nothing but the pattern names this log."""
         cell = source.cell
         return cell not in self._started and all(
             cell not in jobs.logs for jobs in self._jobs.values()
         )
 
     def queue_read(self) -> bool:
-        """The queue's log was read to its end; where it names no cell, the logs tell of them."""
+        """Note that the queue's log was read to its end; if it names no cell, the cells are read from their own logs."""
         changed, self._queue_silent = not self._queue_silent, True
         return changed and not self._started
 
@@ -255,7 +255,7 @@ class Cells:
         return known != told
 
     def _look(self, files: FileTable, at: float) -> bool:
-        """Which logs are there, and which grew."""
+        """Take a table of files: which logs exist, and which grew."""
         pattern = self._instance.logs
         if not pattern or CELL not in pattern:
             return False
@@ -275,8 +275,8 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """One table's jobs that have logs. `running` newest first, `ended` oldest first; `over` when those ended, by
-    the box's clock, where that is known.
+    """One table's jobs that have logs. `running` newest first, `ended` oldest first; `over`: when each of these ended,
+    by the box's clock, if that is known.
     """
 
     logs: Mapping[str, tuple[LogSource, ...]]
@@ -309,7 +309,7 @@ def _jobs_of(table: JobTable) -> _Jobs:
 
 
 def _is_over(job: Job) -> bool:
-    """It ran and ended; not every list says when."""
+    """Whether the job ran and ended; not every list says when."""
     return job.finished_at is not None or job.state in (*ENDED, CellState.CANNOT_TELL)
 
 

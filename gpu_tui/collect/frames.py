@@ -77,7 +77,7 @@ class FrameReader:
         self._words: dict[bytes, tuple[bytes, bytes, bytes]] = {}  # of lines without a beat
 
     def unfinished(self, metric: str) -> tuple[Sections, Sections]:
-        """The closed sections of the frame that `metric` has begun, and those of its last whole frame."""
+        """The closed sections of the unfinished frame of `metric`, and the sections of its last whole frame."""
         mark = next((mark for mark, name in self._metrics.items() if name == metric), b"")
         draft = self._drafts.get(mark)
         return (dict(draft.sections) if draft else {}), self._last.get(mark, {})

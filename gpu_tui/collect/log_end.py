@@ -1,14 +1,15 @@
-"""Read the ends of many logs over one channel: those that nothing writes any more, and those of runs beyond the few
+"""Reads the ends of many logs over one channel: logs that no program writes any more, and logs of runs beyond the few
 that are followed on a channel of their own.
 
-Where a log was read before, only what is new of it comes. One program reads one log after another and says in marks:
+Of a log that was read before only the new bytes are sent. One program reads one log after another and prints these
+marks:
 
-    log N                                   log N of the list is looked at
+    log N                                   log N of the list is next
     missing | denied | odd | broken         there is nothing to read
     open INODE BORN CHANGED FROM SIZE       its bytes follow, from byte FROM on
 
-It needs a POSIX sh, dd, and stat or ls. A log on a mount that hangs keeps the program; the others are then asked for
-by a new one.
+It needs a POSIX sh, dd, and stat or ls. A log on a mount that hangs blocks the program; a new one then reads the
+others.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from gpu_tui.transport.base import Connection, arrived
 
 MOST = 65_536  # bytes of one log at one look
 ALL = 1_000_000  # bytes of all logs of a box at one look
-BLOCK = 4_096  # bytes; a look begins at a multiple of it
-HANGS = 5.0  # seconds without a byte after which a log is given up for now: its mount may be dead
+BLOCK = 4_096  # bytes; reading begins at a multiple of it
+HANGS = 5.0  # seconds without a byte after which a log is skipped for now: its mount may be dead
 HUNG = "does not answer: its mount may be dead"
 BROKEN = "cannot be read"
 NOTHING = {**WHY, "missing": "is not there"}
 OPEN = re.compile(rb"open (\d{1,20}) ([\w?-]{1,20}) (-?\d{1,20}) (\d{1,18}) (\d{1,18})")
 
-# stdin is the lifeline: at its end (the client left, however) the whole process group goes, also who waits for a
-# mount that may be killed there.
+# stdin is the lifeline: at its end (the client is gone) the whole process group is killed, with any process that waits
+# for a mount and can be killed there.
 PROGRAM = r"""
 exec 3<&0 </dev/null 2>/dev/null
 export LC_ALL=C
@@ -60,7 +61,7 @@ see() { # the file on stdin
 }
 send() { # N PATH MOST INODE:BORN AT HAVE WRITTEN
     see || { say odd; return; }
-    if [ -n "$7" ] && [ "$known $size" = "$4 $5" ]; then # it may move, and did not
+    if [ -n "$7" ] && [ "$known $size" = "$4 $5" ]; then # still written to, but unchanged
         say open "$file" "$size" "$size"
         return
     fi
@@ -83,8 +84,8 @@ end_of() {
 
 @dataclass(slots=True)
 class Look:
-    """One look at some logs. `done` were read, or there is nothing to read; of these `twins` are other names of
-    files that are read already. `hung`: at this log the box stopped to answer.
+    """The result of one look at some logs. `done` were read, or have nothing to read; of these `twins` are other names
+    of files that are already read. `hung`: at this log the box stopped answering.
     """
 
     done: list[LogSource] = field(default_factory=list)
@@ -94,7 +95,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What the box says of the file whose bytes follow."""
+    """The `open` mark of the file whose bytes follow."""
 
     inode: int
     born: str
@@ -109,7 +110,7 @@ class _File:
 
 
 class EndReader:
-    """Reads the ends of logs of one box; what is known of each is in `memories`."""
+    """Reads the ends of logs of one box; `memories` holds what was read of each before."""
 
     def __init__(
         self,
@@ -127,26 +128,26 @@ class EndReader:
         self,
         connection: Connection,
         logs: Mapping[LogSource, bool],
-        beside: Collection[LogSource] = (),
+        known: Collection[LogSource] = (),
         failed: Collection[LogSource] = (),
         stop: Callable[[], bool] = lambda: False,
     ) -> Look:
-        """Read these logs, in order. Of those that are True nothing writes any more: a last line without a newline
-        is whole. `beside`: the logs that are read otherwise; `failed`: those that could not be read before. `stop`
-        is asked after each log.
+        """Read these logs, in order. True: no program writes the log any more, so a last line without a newline is
+        whole. `known`: all other logs of this box; a log that is a link to one of them is a twin. `failed`: logs that
+        could not be read before. `stop` is called after each log.
 
-        Raises LinkError when the connection goes, ChannelRefused where the box allows no further session.
+        Raises LinkError if the connection is lost, ChannelRefused if the box allows no further session.
         """
         nonce = secrets.token_hex(8)
         most = max(BLOCK, min(MOST, ALL // max(1, len(logs)) - BLOCK))
-        answer = _Answer(self, logs, {*beside, *logs}, failed, most)
+        answer = _Answer(self, logs, {*known, *logs}, failed, most)
         marks, loop = MarkReader(b"\x1f" + nonce.encode()), asyncio.get_running_loop()
         async with connection.stream(self._program(nonce, logs, most)) as chunks:
             await arrived(chunks)
             try:
                 async with asyncio.timeout(HANGS) as limit:
                     async for chunk in chunks:
-                        limit.reschedule(None)  # what we take for it is not the box's time
+                        limit.reschedule(None)  # our own work does not count as the box's time
                         for part in marks.feed(chunk):
                             if answer.take(part):
                                 await asyncio.sleep(0)
@@ -167,13 +168,13 @@ class EndReader:
         asks = "".join(ask(number, source) for number, source in enumerate(logs))
         text = terse(PROGRAM).replace("@BLOCK@", str(BLOCK))
         text = text.replace("@NONCE@", nonce)
-        # One command: nothing of it is left in stdin for the guard to read.
+        # One compound command: the shell reads it whole, so that none of it is left in stdin for the guard.
         return f'{{\n{text}{asks}say end\nkill "$guard"\nexit\n}}\n'
 
     def take(
         self, source: LogSource, file: _File, data: bytes, *, over: bool, failed: bool
     ) -> None:
-        """What came of one log."""
+        """Take the bytes that came from one log."""
         memory = self._memories.setdefault(source, TailMemory())
         memory.end = file.size
         rest = _news(memory, file, data)
@@ -191,7 +192,7 @@ class EndReader:
     def _open(
         self, source: LogSource, memory: TailMemory, file: _File, data: bytes, *, over: bool
     ) -> None:
-        """The end of a file that was not read before, or of which too much came since."""
+        """Begin with the end of a file that was not read before, or that has grown by more than one look reads."""
         first, same = memory.inode == 0, (memory.inode, memory.born) == (file.inode, file.born)
         cut = data.find(b"\n") + 1 if file.start else 0
         start = file.start + cut
@@ -218,7 +219,7 @@ class EndReader:
     def is_read(
         self, source: LogSource, file: _File, data: bytes, as_: Iterable[LogSource]
     ) -> bool:
-        """This very text is read under one of these other names: a link leads to it."""
+        """Whether this file is already read under one of these other names, for example through a link."""
         known = ((other, self._memories.get(other)) for other in as_ if other.path != source.path)
         return any(
             memory is not None and memory.file == file.name and _agrees(memory, file, data)
@@ -233,13 +234,13 @@ class EndReader:
             self._sink(LogArrived(self._instance, now, source, lines, backfill, upto))
 
     def fail(self, source: LogSource, why: str) -> None:
-        """It cannot be read now."""
+        """Record why the log cannot be read now."""
         why = f"{source.path} {why}"
         self._sink(LogFailed(self._instance, self._clock.now(), source, why))
 
 
 class _Answer:
-    """What one start of the program says."""
+    """Parses the output of one start of the program."""
 
     def __init__(
         self,
@@ -261,7 +262,7 @@ class _Answer:
         self._came = bytearray()
 
     def take(self, part: bytes | Mark) -> bool:
-        """True where it ends what came of one log."""
+        """Take a part of the output; True if it ends the bytes of one log."""
         if not isinstance(part, Mark):
             self._came += part[: max(0, self._room - len(self._came))]
             return False
@@ -285,7 +286,7 @@ class _Answer:
         return False
 
     def hang(self) -> None:
-        """Nothing more comes."""
+        """Note that the program stopped answering."""
         if 0 <= self._at < len(self._logs):
             self.look.hung = self._logs[self._at][0]
             self._reader.fail(self.look.hung, HUNG)
@@ -312,7 +313,7 @@ def _file(match: re.Match[bytes]) -> _File:
 
 
 def _news(memory: TailMemory, file: _File, data: bytes) -> bytes | None:
-    """What follows what was read before; None where this is another text, or does not begin there."""
+    """The bytes after those that were read before; None if the text is another one, or begins after them."""
     if memory.inode == 0 or (memory.inode, memory.born) != (file.inode, file.born):
         return None
     known = memory.recent
@@ -325,7 +326,7 @@ def _news(memory: TailMemory, file: _File, data: bytes) -> bytes | None:
 
 
 def _agrees(memory: TailMemory, file: _File, data: bytes) -> bool:
-    """At least one stretch of the file is in both, and the same."""
+    """Whether the old and the new bytes overlap in the file and are equal there."""
     for begin, text in (
         (memory.offset - len(memory.trail), memory.trail),
         (memory.skipped, memory.head),
@@ -338,7 +339,7 @@ def _agrees(memory: TailMemory, file: _File, data: bytes) -> bool:
 
 
 def _closed(memory: TailMemory) -> Sequence[LogLine]:
-    """The last line, where nothing will end it any more."""
+    """The unfinished last line, which no program will finish, as a whole line."""
     lines = memory.reader.close()
     if lines:
         memory.reader = LogReader(goes_on=True)

@@ -37,9 +37,9 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section, read every so many `beats`. Which of the `lines` they are is what the variable `kind` says, if any.
+    """A section, read every so many `beats`. If there is a `kind`, that shell variable selects which `lines` are read.
 
-    Lines whose root is `LEVEL` are read for each cgroup of the variable `levels`, numbered from ours outwards.
+    Lines whose root is `LEVEL` are read for each cgroup in the shell variable `levels`, numbered from ours outwards.
     """
 
     section: str

@@ -1,8 +1,8 @@
-"""The files whose size and time tell what moves and what is there: one `stat` per look. Results may lie on a mount
-that died.
+"""Probes size and time of the files that show whether runs move and have results: one `stat` per look. Results may lie
+on a mount that died.
 
-Of the checkpoints and trackers' files that a run writes under names of its own, only the newest of each directory goes
-into that `stat`: `test` picks it in the shell itself, by usual names and folders, among so many names at most.
+Runs write checkpoints and trackers' files under names of their own. Only the newest of each directory goes into that
+`stat`: the shell's `test` picks it, by usual names and folders, among a limited number of names.
 """
 
 from __future__ import annotations

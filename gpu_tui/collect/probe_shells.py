@@ -1,8 +1,8 @@
-"""The shells of a box and the files that they read: their scripts, and the lists that loops read line by line; with the
-configs that programs of python were given. A row for the catalogue in `probes`.
+"""Probes the shells of a box and the files that they read: their scripts and the lists that loops read line by line;
+also the configs in the arguments of Python programs. A row for the catalogue in `probes`.
 
-A shell is known by its executable: a script that was started by its own name bears that name in `comm`. Only `stat` of
-a file can hang, so this is asked in the lane of files that may lie on a mount that died.
+A shell is recognised by its executable, because `comm` of a script that was started by its own name is that name. Only
+`stat` of a file can hang, so the probe runs in the lane for files that may lie on a dead mount.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from gpu_tui.parse.shells import parse_shells
 
 EVERY = 30.0  # seconds
 LIMIT = 4.0
-SHELLS_MOST = 60  # that are looked at
-PYTHONS_MOST = 100  # whose arguments are
-LISTS_MOST = 8  # of which the text before the reading position is read
+SHELLS_MOST = 60  # shells that are probed
+PYTHONS_MOST = 100  # Python programs whose arguments are read
+LISTS_MOST = 8  # lists of which the text before the reading position is read
 NEAR = 300  # bytes of that text
 FARTHEST = 1_000_000  # bytes: some versions of `tail` read all that they skip
 
-# Sections: `links`, where descriptors lead (stat -c %N); `stats`, `DEVICE INODE SIZE MTIME BIRTH NAME` of the files
-# behind them and of those that the arguments name; `reads`, `PID FD POS FLAGS` as fdinfo has it; `before.PID.FD`, the
-# text before POS, with a full stop after it.
+# Sections: `links`, the targets of descriptors (stat -c %N); `stats`, `DEVICE INODE SIZE MTIME BIRTH NAME` of these
+# files and of those that the arguments name; `reads`, `PID FD POS FLAGS` from fdinfo; `before.PID.FD`, the text before
+# POS, with a full stop after it.
 SHELLS = f"""
     errors=2
     grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/exe
@@ -137,14 +137,14 @@ SHELLS = f"""
 
 
 def _snippet(target: Target) -> str:
-    """Not on the login node of a cluster: its shells are other people's."""
+    """The probe's shell text; empty on the login node of a cluster, where the shells are other people's."""
     return terse(SHELLS) if target.instance.scheduler is None else ""
 
 
 def _shells(_: Target, sections: Sections) -> object:
     links, stats = sections.get("links", NOTHING), sections.get("stats", NOTHING)
     if links.exit in TIMED_OUT or stats.exit in TIMED_OUT:
-        return NoValue("looking at the files of shells does not return", FailureKind.HUNG)
+        return NoValue("stat of the files of shells does not return", FailureKind.HUNG)
     before = {name: one.body for name, one in sections.items() if name.startswith("before.")}
     return parse_shells(links.body, sections.get("reads", NOTHING).body, stats.body, before)
 

@@ -96,9 +96,9 @@ def silence(probe: Probe, taken_at: float, period: float, *, alone: bool = True)
 
 
 def hanging(target: Target, begun: Sections, last: Sections) -> Sections | None:
-    """The sections of a round of df that does not go on, with the mount that it waits for as hung.
+    """The sections of a blocked round of df, with the mount that it waits for marked as hung.
 
-    None where the round has not begun, or waits for something else.
+    None if the round has not begun, or waits for something else.
     """
     count = len(target.mounts) + len(target.written)
     waits = next((n for n in range(count) if f"bytes.{n}" not in begun), None)
@@ -167,13 +167,13 @@ DISK_LIMIT = 3.0
 SELDOM_ROUNDS = 3  # for the mount table, and for inodes while there are plenty
 
 
-SHM = "/dev/shm"  # has a row only where it is nearly full: it ends the loader workers that fill it
-HANGS = 124  # exit codes: from here on it was ended
+SHM = "/dev/shm"  # has a row only if it is nearly full, which kills the loader workers that fill it
+HANGS = 124  # the lowest exit code of a command that was killed (124: by timeout)
 FOUND_MOST = 6  # disks that runs which nobody named write to
 
-# Where nothing names the runs, their disks are those of what looks like a training: of its output (a line that
-# begins with =), and of where it works, which its checkpoints go to. A disk that `stat` cannot reach is asked about
-# on its own: df says why.
+# If no setting names the runs, their disks are those of the processes that look like trainings: of their output (a line
+# that begins with =), and of their working directory, where checkpoints go. A disk that `stat` cannot reach gets a df of
+# its own, which prints the reason.
 FOUND = f"""
     set --
     for dir in "$proc"/[0-9]*; do
@@ -283,11 +283,11 @@ def _mounts(target: Target, sections: Sections) -> object:
     written = (*target.written, *(path.removeprefix("=") for path in found[:FOUND_MOST]))
     rows: dict[str, Mount] = {}
     places: set[str | None] = set()
-    filled: dict[str, str | None] = dict.fromkeys(outputs)  # where the disk of each is mounted
+    filled: dict[str, str | None] = dict.fromkeys(outputs)  # path -> mount point of its disk
     for number, path in enumerate((*target.mounts, *written)):
         size = sections.get(f"bytes.{number}")
         if size is None:
-            if path in target.mounts:  # df of one before it hangs
+            if path in target.mounts:  # df of an earlier mount hangs
                 rows[path] = unasked(path)
             continue
         if size.exit in nvidia_smi.NOT_FOUND:
@@ -301,7 +301,7 @@ def _mounts(target: Target, sections: Sections) -> object:
             filled[path] = mount.place
         if path not in target.mounts:
             point = mount.place or mount_point(path, table)
-            # Its disk has a row already, or the run has yet to make it.
+            # Its disk has a row already, or the run has not created the directory yet.
             if mount.place in places or (mount.place is None and mount.trouble is None):
                 continue
             mount = replace(mount, path=_above(path, point), written=path in outputs)
@@ -325,14 +325,14 @@ def _mounts(target: Target, sections: Sections) -> object:
 
 
 def _takes(row: Mount, path: str, place: str | None) -> bool:
-    """Whether what is written to `path`, on the disk that is mounted at `place`, lands on this mount."""
-    if place is None:  # not asked, or not made yet: by its name alone
+    """Whether files written to `path`, on the disk mounted at `place`, go to this mount."""
+    if place is None:  # not asked, or not created yet: judge by the path alone
         return row.path != "/" and _below(path, row.path)
     return row.place == place and (row.path == place or _below(path, row.path))
 
 
 def _one_disk(mount: Mount, dead: Mount) -> bool:
-    """A second path on a disk that gave no numbers: of those that hang nothing says which disk they are on."""
+    """Whether a mount is a second path on a dead disk. Of mounts that hang nothing shows which disk they are on."""
     return mount.trouble == dead.trouble == "hung" or _below(mount.path, dead.path)
 
 
@@ -383,7 +383,7 @@ def target_of(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> Targe
 
 
 def _written(instance: Instance, mounts: Collection[str]) -> tuple[str, ...]:
-    """The directories that the fleet file names for runs. Without the part that each cell has for itself."""
+    """The directories that the fleet file names for runs, without the part that is each cell's own."""
     paths = dict.fromkeys(_outputs(instance))
     if instance.queue.file:
         paths.setdefault(_home(instance.queue.file))
@@ -391,7 +391,7 @@ def _written(instance: Instance, mounts: Collection[str]) -> tuple[str, ...]:
 
 
 def _outputs(instance: Instance) -> list[str]:
-    """The directories that the fleet file says are written to."""
+    """The directories that runs write to by the fleet file."""
     results = [_fixed(instance.results.remote).rstrip("/")] if instance.results.remote else []
     logs = [_home(path) for path in (instance.logs, instance.queue.log) if path]
     return [path for path in (*results, *logs) if path]

@@ -27,7 +27,7 @@ begin() {
 }
 open() { held="$held@@NONCE@ $mark open $1$newline"; }
 close() { say close "$1"; }
-step() { say step; flush; } # another command begins that may hang: who waits for this probe waits anew
+step() { say step; flush; } # another command begins that may hang: the client's timeout starts again
 same() { say same "$1"; } # a section is as in this probe's last frame
 
 beat() { # of the main loop
@@ -134,8 +134,8 @@ content() {
     fi
 }
 
-# Of the mount table: where, of what kind, and whether read-only. What was mounted writable and is read-only
-# by the kernel's own decision is there once more, with a ! in front.
+# The mount table: path, kind, rw or ro. A mount that the kernel turned read-only has a second line, with a !
+# in front.
 mount_table() {
     open table
     [ ! -r "$proc/mounts" ] || while read -r device directory kind flags rest; do
@@ -186,8 +186,8 @@ bound() { # ROOT OWN FILE
     printf '%s' "$1"
 }
 
-# The cgroups that limit memory, from ours outwards, into $levels; without any, the root as it is mounted. It
-# fails where memory is not counted there.
+# Put the cgroups that limit memory, from ours outwards, into $levels; without any, the root as it is mounted.
+# Fails if memory is not counted there.
 nested() { # ROOT OWN USED LIMIT...
     top=$1 above=$2 used=$3 levels= count=0
     shift 3

@@ -1,8 +1,8 @@
 """The process table of a box: when it is worth reading, and how, in plain sh and in bash.
 
-stat: PID (NAME) STATE PPID and, of the rest, only the start time, with the CPU ticks (user, system) of Python's
-programs behind it; kernel threads (children of 2) are left out. cmdline: headers without arguments below them are left out. Both are the dearest things to ask for,
-so arguments are read again only where they may be others, and now and then.
+stat: PID (NAME) STATE PPID and start time; for Python programs also the CPU ticks (user, system). Kernel threads
+(children of 2) are left out. cmdline: headers without arguments below them are left out. Both are the most expensive
+readings, so arguments are read again only if they may have changed, and now and then.
 """
 
 from __future__ import annotations

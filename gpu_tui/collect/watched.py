@@ -41,14 +41,12 @@ REFUSED_SECONDS = 15.0
 LONGEST_PAUSE = 900.0
 # Seconds between two looks at the logs of runs that have no channel of their own.
 NOW_AND_THEN = 15.0
-POLLED = (
-    20  # so many at most; more of them are looked at less often, as each costs the box a process
-)
+# Logs polled in one round at most; each costs the box a process, so more of them are polled less often.
+POLLED = 20
 OPENS = 3.0  # seconds for tails to open before the other logs are read
 BROKEN = "cannot be read: the box needs sh, dd and stat"
-HANGS_MOST = (
-    2  # logs in one round that do not answer; what hangs there stays until the mount is back
-)
+# Logs in one round that may hang; a process that hangs stays on the box until the mount is back.
+HANGS_MOST = 2
 
 
 class Watched:
@@ -72,14 +70,14 @@ class Watched:
         for metric, table in (before or {}).items():
             self._cells.recall(metric, table)
         self._ends = EndReader(instance, self._peek, clock, self._memories)
-        self._read: dict[LogSource, Unfollowed] = {}  # as it was when it was read
+        self._read: dict[LogSource, Unfollowed] = {}  # as of the last reading
         self._hung: set[LogSource] = set()
         self._twins: dict[LogSource, int | None] = {}  # other names of logs -> their inode
         self._opened: set[LogSource] = set()
-        self._told = asyncio.Event()  # something of a log
+        self._told = asyncio.Event()  # a log has opened, failed or sent lines
         self._changed = asyncio.Event()
         self._roster: Track[object] = Track()
-        self._replan = asyncio.Event()  # other probes are to be asked
+        self._replan = asyncio.Event()  # the set of probes has changed
         self._room = CELL_TAILS
         self._tailed: dict[LogSource, asyncio.Task[None]] = {}
         clustered = instance.scheduler == "kubernetes"
@@ -184,7 +182,7 @@ class Watched:
             group = next(g for g in self._plan() if g.name == first.name)
 
     async def _sample_until_replanned(self, connection: Connection, group: Group) -> float:
-        """One program until it ends, or until other probes are wanted; the seconds until the next one."""
+        """Run one sampler until it ends or the set of probes changes; returns the seconds until the next one."""
         self._replan.clear()
         ask = sample_group(connection, self._instance, group, self._peek, self._clock)
         sampling, other = asyncio.ensure_future(ask), asyncio.ensure_future(self._replan.wait())
@@ -200,7 +198,7 @@ class Watched:
             await asyncio.gather(sampling, other, return_exceptions=True)
 
     def _judge_queue(self, event: Sampled) -> None:
-        """Where the queue file gives no cell, what runs is looked for as if none was named."""
+        """Switch to discovery if the queue file gives no cell, as if none was named."""
         files = self._instance.queue
         if event.metric == ROSTER.name:
             self._roster = self._roster.follow(event.sample)
@@ -253,7 +251,7 @@ class Watched:
                 self._untailed(source, f"{error}. {error.next}")
                 if source.cell is None:
                     pause = self._yield_place()
-                else:  # it is read now and then
+                else:  # it is polled
                     self._room -= 1
                     self._changed.set()
             await asyncio.sleep(pause)
@@ -273,14 +271,14 @@ class Watched:
         self._sink(LogFailed(self._instance.name, self._clock.now(), source, why))
 
     async def _follow_cells(self, connection: Connection) -> None:
-        """Tail the cells that are wanted; read the other logs now and then."""
+        """Tail the chosen cells' logs; poll the other logs."""
         tails: dict[LogSource, asyncio.Task[None]] = {}
         self._tailed, pause = tails, REFUSED_SECONDS
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
                 wanted = self._tails()
-                # A log that only the pattern names may be one of the others, by a link: that shows when it is read.
+                # A log that only the pattern names may be a link to one of the others; reading it shows that.
                 unseen = {
                     one for one in wanted if self._cells.is_named_only(one) and not self._seen(one)
                 }
@@ -331,7 +329,7 @@ class Watched:
             return not self._hung
         await self._opened_all(followed)
         left = {one.source: one for one in sorted(due, key=lambda one: one.source in self._hung)}
-        beside, why = {*followed, *(one.source for one in others)}, BROKEN
+        known, why = {*followed, *(one.source for one in others)}, BROKEN
         for _ in range(HANGS_MOST):
             if not left or self._changed.is_set():
                 break
@@ -339,14 +337,14 @@ class Watched:
                 look = await self._ends.read(
                     connection,
                     {source: one.over for source, one in left.items()},
-                    beside.difference(self._twins),
+                    known.difference(self._twins),
                     self._failed,
                     self._changed.is_set,
                 )
             except ChannelRefused as error:
                 why = f"{error}. {error.next}"
                 pause = self._yield_place()
-                if self._changed.is_set():  # a tail makes room: until it has
+                if self._changed.is_set():  # a tail closes for this one and frees its session
                     await asyncio.sleep(pause)
                 break
             for source in look.done:
@@ -367,13 +365,13 @@ class Watched:
         return not left and not self._hung
 
     def _is_due(self, one: Unfollowed) -> bool:
-        """It changed since it was read, may have, or could not be read."""
+        """Whether the log is to be read again: it has changed, may have, or could not be read."""
         if one.source in self._twins:
             return one.stamp is not None and one.stamp.inode != self._twins[one.source]
         return self._read.get(one.source) != one or _is_polled(one)
 
     async def _opened_all(self, followed: list[LogSource]) -> None:
-        """Wait until each tail has its file: a log that is one of these under another name is not read twice."""
+        """Wait until each tail has opened its file, so that another name of the same file is not read a second time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(OPENS):
                 while not self._changed.is_set():
@@ -411,12 +409,12 @@ class Watched:
 
 
 def _is_polled(one: Unfollowed) -> bool:
-    """It may move, and no table of files would show it."""
+    """Whether the log may grow without any table of files showing it."""
     return not one.over and one.stamp is None
 
 
 def _pause(others: list[Unfollowed], seconds: float | None) -> float | None:
-    """Until the next look at the other logs; None where nothing but news is to be waited for."""
+    """Seconds until the other logs are polled again; None if only a change calls for it."""
     polled = sum(map(_is_polled, others))
     if not polled:
         return seconds

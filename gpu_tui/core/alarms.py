@@ -1,15 +1,15 @@
 """What the alarming lines of one attempt mean together. Pure; one `CellAlarms` per cell.
 
 - Lines of one kind are one alarm with a count, from however many ranks or copies of the log.
-- A traceback is named by its final exception, and a chain of them by the last, but where that says what its direct
-  cause was, by this one.
+- A traceback is named by its final exception, and a chain of them by the last. A direct cause (`raise … from`) names
+  the chain instead.
 - A failure's echoes (lost peers, launchers, exit codes) stand behind its cause: of two failures the one
   that `ORDER` has first, but what other ranks, launchers and schedulers say of an end comes after it.
   A peer that was killed comes before those who lost it.
 - A number that is no number ends a run only as the final exception of a traceback.
 - What the run went on after is past: a warning. Going on means that its counters advanced, for a log
-  without progress proves nothing, or that they began anew: then an earlier attempt wrote it. Of NaN and Inf it
-  means that the same metric is finite again (`nonfinite`).
+  without progress proves nothing, or that they began again: then an earlier attempt wrote it. A NaN or Inf is past
+  when the same metric is finite again (`nonfinite`).
 - Where the run has ended badly that is believed of its last lines only where it is sure (`went_on`).
 """
 
@@ -56,7 +56,7 @@ KIND_OF_LABEL = {
     "overflow": "inf",
     "warning": "crashed",
 }
-# Words for the end of one cell, from its cause to the barest: who reads more says a better one of the same crash.
+# Kinds of finding for the end of one cell, from the cause to the vaguest: reading more of a log may give a better one.
 ENDS = (
     "gpu_oom",
     "host_oom",
@@ -75,15 +75,14 @@ ENDS = (
 )
 # These say something of the machine or of the result that progress does not take back.
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
-NUMBERS = LABELS | {"overflow"}  # only a finite value says that they are over
+NUMBERS = LABELS | {"overflow"}  # labels that only a finite value ends
 ECHOES = frozenset({"hang", "nccl", "preempted", "killed"})
 # Of those that were told to end, the one that a person or the kernel killed is whom the others lost.
 _SHOT = re.compile(
     r"exitcode\s*: ?-9\b|\bsignal:? \(?9\b|\bSIGKILL\b|\breturn code = -9\b|^\W*Killed\W*$|\bcode:? 137\b|\): Killed\b"
 )
-_CHILD = re.compile(
-    r"\d\s+Killed\b|: Killed\b|[\])%s]\s*Killed\W*$"
-)  # bash: "line 4: 41 Killed   python"
+# A shell reports a killed child; bash: "line 4: 41 Killed   python".
+_CHILD = re.compile(r"\d\s+Killed\b|: Killed\b|[\])%s]\s*Killed\W*$")
 _AT_LAST = re.compile(r"\bvia\b|^(?:srun|slurmstepd)|sending|closing|killing", re.IGNORECASE)
 _CLOSES = re.compile(r"\b(?:terminating|killing|sending|closing) process", re.IGNORECASE)
 # An end that somebody else decided is none.
@@ -100,7 +99,8 @@ _RAISED = re.compile(r"(?:\[\w{1,20}\]:? ?)?[\w.]{0,120}(?:Error|Exception)(?:: 
 class Alarm:
     """All lines of one kind in one attempt. `number` is the first one's, from 0, in `path`.
 
-    `first_in` and `last_in` are the logs that the two times come from, the bases say how they are known.
+    `first_in` and `last_in` are the logs that the two times come from; `first_basis` and `last_basis` say how the times
+    are known.
     """
 
     label: str
@@ -118,7 +118,7 @@ class Alarm:
     sure: bool = False  # past whatever becomes of the run: no buffer kept the reports below it
     lost: Lost | None = None  # the metric that is not finite at its newest report
     again: str | None = None  # past: where it was finite again
-    then: str = ""  # what was raised because of it, in the end
+    then: str = ""  # the last exception that was raised because of it
     first_basis: str = SEEN
     last_basis: str = SEEN
     first_in: str = ""
@@ -126,7 +126,7 @@ class Alarm:
 
     @property
     def told(self) -> str:
-        """In words: what was raised, and as what it was raised again."""
+        """The text of the exception, and of the one that it led to: `KeyError: 'lr' -> ConfigError: no lr`."""
         return f"{self.text} -> {self.then}" if self.then else self.text
 
     @property
@@ -136,7 +136,7 @@ class Alarm:
 
 
 def by_sigkill(alarm: Alarm) -> bool:
-    """What ended it was a SIGKILL, by the word of a shell or a launcher: the kernel sends it, too."""
+    """Whether a shell or a launcher reports a SIGKILL, which the kernel's OOM killer sends, too."""
     return alarm.label == "killed" and bool(_SHOT.search(alarm.text) or _CHILD.search(alarm.text))
 
 
@@ -182,7 +182,7 @@ class CellAlarms:
     def _recover(
         self, trail: Trail, line: LogLine, number: int, path: str, at: float | None
     ) -> None:
-        """What is NaN or Inf, and what is finite again; one bar may show both in turn."""
+        """Note metrics that are NaN or Inf, and those that are finite again; one bar may show both in turn."""
         new = line.progress
         if new is not None and new.step is not None and new.epoch is None:
             line = replace(line, progress=replace(new, epoch=trail.epoch))
@@ -257,7 +257,7 @@ class CellAlarms:
         )
 
     def _uncount(self, path: str) -> None:
-        """The traceback of a launcher is none of a rank's."""
+        """Drop the traceback of a launcher, which is not a rank's own."""
         ranks, counts = self._alarms["traceback"], self._counts["traceback"]
         counts[path] = max(1, counts[path] - 1)
         self._alarms["traceback"] = replace(ranks, count=max(counts.values()))
@@ -330,7 +330,7 @@ class CellAlarms:
                 )
 
     def date(self, path: str, written: float) -> None:
-        """What a log already held when it was first read was there when it was `written` last, by our clock."""
+        """Bound the times of the backlog of a log by when it was last `written`, by our clock."""
         for label, one in self._alarms.items():
             if one.first_basis == FIRST_LOOK and one.first_in == path:
                 at = min(one.first_seen, written)
@@ -394,7 +394,7 @@ class CellAlarms:
 
 
 def _later(old: Alarm, new: Alarm) -> dict[str, Any]:
-    """When the last line came: one that was read in a backlog is not known to be later than one that was seen."""
+    """The fields of the last line. A line from a backlog is not known to be later than one that was seen live."""
     last = old if old.last_basis == SEEN and new.last_basis != SEEN else new
     return {
         "last_seen": last.last_seen, "last_basis": last.last_basis, "last_in": last.last_in,
@@ -406,7 +406,9 @@ def _order(alarm: Alarm) -> int:
 
 
 def _echoes(echo: Alarm, cause: Alarm) -> bool:
-    """`cause` stands a little above `echo` in the same log, and is none itself. Who ends the others may say so before."""
+    """Whether `cause` is a little above `echo` in the same log and no echo itself. A launcher that ends the other ranks
+    may report that before.
+    """
     above = echo.number - cause.number
     if echo.label == "killed" and _CLOSES.search(echo.text):
         above = abs(above)
@@ -426,7 +428,7 @@ def _kills(alarm: Alarm) -> bool:
 
 
 def _where(line: LogLine, number: int) -> str:
-    """The place of a report, else its line in the log."""
+    """The epoch and step of a report, otherwise its line in the log."""
     new = line.progress
     named = () if new is None else (("epoch", new.epoch_exact or new.epoch), ("step", new.step))
     words = [f"{name} {value:g}" for name, value in named if value is not None]

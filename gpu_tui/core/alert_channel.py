@@ -1,4 +1,4 @@
-"""The channels that alerts leave by, as this program finds them: a configured one that cannot be used is a finding."""
+"""Findings about alert channels: a configured channel that cannot be used."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.rules import Condition
 
 KIND = "alert_channel"
-ABOUT = "alerts"  # `alerts:webhook` is no name that a fleet file can hold
+ABOUT = "alerts"  # `alerts:webhook`: a fleet file cannot have an instance of this name
 
 
 @dataclass(frozen=True, slots=True)
 class AlertChannel:
-    """One configured channel. `wrong` says why no alert leaves by it, None where it is usable, and `next` what to do.
+    """One configured channel. `wrong` says why it cannot be used, None if it can; `next` says what to do.
 
-    `waiting` alerts are due by it. `elsewhere`: another gpu-tui of this user could use it within the last hour.
+    `waiting`: alerts in its outbox. `elsewhere`: another gpu-tui of this user could use it within the last hour.
     """
 
     name: str
@@ -27,7 +27,7 @@ class AlertChannel:
 
 
 def channel_conditions(channels: Iterable[AlertChannel]) -> Iterator[tuple[str, Condition]]:
-    """A finding for each channel that no alert leaves by; only a warning where another gpu-tui can use it."""
+    """One finding for each channel that cannot be used; only a warning if another gpu-tui can use it."""
     for one in channels:
         if one.wrong is None:
             continue

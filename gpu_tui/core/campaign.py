@@ -39,10 +39,11 @@ class Trust(StrEnum):
 class Lane:
     """One box with its queue. `contact` is how many seconds ago it last answered.
 
-    `one_by_one`: a queue file that is worked off cell after cell; else as many run at once as run now.
-    `begun_only`: its cells are known because they began, and no list names what begins next.
-    `adrift`: what started its cells is dead, and the rest starts only when a person starts it. `unfit`: why no cell should be moved to it; `ends_in`: seconds until its disk, inodes, balance or a deadline of its
-    platform ends work on it. `spent_exact`: the provider said since when it bills; else `spent` counts from when it was first seen.
+    `one_by_one`: a queue file whose cells run one after another; otherwise as many run at once as run now.
+    `begun_only`: its cells are known because they began, and no list names the next ones.
+    `adrift`: its runner is dead, so the rest starts only when a person starts it. `unfit`: why no cell should be moved
+    to it; `ends_in`: seconds until a full disk, its inodes, the balance or a deadline of its platform ends work on it.
+    `spent_exact`: the provider said since when it bills; otherwise `spent` counts from when the box was first seen.
     """
 
     name: str
@@ -145,7 +146,7 @@ class Outlook:
 
     @property
     def more(self) -> bool:
-        """A queue may start cells that no list names."""
+        """Whether a queue may start cells that no list names."""
         return any(one.lane.queue.more for one in self.lanes)
 
     def of(self, name: str) -> LaneOutlook | None:
@@ -176,8 +177,8 @@ def outlook_of(lanes: Sequence[Lane]) -> Outlook:
 
 
 def count_once(queues: Iterable[Queue]) -> tuple[Tally, tuple[str, ...]]:
-    """Each cell of several queues once by its name, in the state that tells most; and the names that stand more
-    than once. A queue that names a cell twice runs it twice.
+    """Count each cell of several queues once by its name, in its most informative state; also return the names that
+    several queues have. A queue that names a cell twice runs it twice.
     """
     best: dict[tuple[str, int], CellState] = {}
     seen: Counter[str] = Counter()
@@ -197,7 +198,7 @@ def count_once(queues: Iterable[Queue]) -> tuple[Tally, tuple[str, ...]]:
 
 
 def is_over(queue: Queue, tally: Tally) -> bool:
-    """Nothing of a queue that was read runs, waits or is in doubt, and no more cells may follow."""
+    """Whether a queue that was read has ended: no cell runs, waits or is in doubt, and no more cells may follow."""
     open_ = tally.count(CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL)
     return not (open_ or queue.more or (tally.unnamed and not queue.claimed_done))
 

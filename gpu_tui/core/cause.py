@@ -91,7 +91,7 @@ def _killed(seen: Evidence) -> str | None:
         return None  # it may have been the kernel: nobody counted
     if signal:
         return f"it was killed from outside ({signal}), and the kernel counted no OOM kill"
-    # A queue's shell outlives its trainer and writes the end line: both went only if something took both.
+    # A queue's shell outlives its trainer and writes the end line: both are gone only if something killed both.
     if seen.rebooted is False and seen.cells and seen.together and _cut_cell(seen):
         return (
             "its runner went with it, without an end line, an exception, an OOM kill or a reboot: "
@@ -115,14 +115,14 @@ def _unknown(seen: Evidence) -> str:
 
 
 def left_waiting(cells: int) -> str:
-    """A queue whose own shell is gone, with cells that were to come."""
+    """The reason text for a queue whose shell is gone while cells wait."""
     if cells == 1:
         return "the queue's own shell is gone: the cell that waits will not start"
     return f"the queue's own shell is gone: the {cells} cells that wait will not start"
 
 
 def _cut_cell(seen: Evidence) -> Cell | None:
-    """The cell of a queue that was at work when the run ended, and has no end line."""
+    """The cell of a queue that was running when the run ended, and has no end line."""
     cut = (one for one in seen.cells if one.state is CellState.FAILED and one.finished_at is None)
     return next((one for one in cut if one.exit_code is None), None)
 

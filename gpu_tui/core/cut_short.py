@@ -8,7 +8,7 @@ from gpu_tui.core.queue_join import FAST_END_SHARE
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.vanished import GONE, UNTOLD, WENT_ON
 
-NEARLY = 0.98  # of the whole way, where each report is some steps apart
+NEARLY = 0.98  # of the total; reports may be some steps apart
 COMPLETE = 0.999  # of the whole way: a last step need not be logged
 
 
@@ -29,9 +29,9 @@ def cut_short(cell: Cell) -> str | None:
 
 
 def _by_log_alone(cell: Cell) -> str | None:
-    """The same of a log that nobody was seen to write; None where it shows no training, or may have ended so.
+    """The same for a log that no process was seen writing; None if it shows no training, or may be complete.
 
-    A count may begin at 0, and not each step is logged: the last report may be one short of the total.
+    A count may begin at 0, and not every step is logged, so the last report may be one short of the total.
     """
     counts = ((cell.epoch, cell.epochs), (cell.step, cell.steps))
     known = [(done, total) for done, total in counts if done is not None]

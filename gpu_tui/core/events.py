@@ -124,7 +124,7 @@ class TeardownEnd:
 
 @dataclass(frozen=True, slots=True)
 class ChannelsSeen:
-    """The alert channels of this user's settings, as they are now. Of this machine: no recording holds it."""
+    """The state of the user's alert channels. It belongs to this machine, so that recordings leave it out."""
 
     at: float
     channels: tuple[AlertChannel, ...]

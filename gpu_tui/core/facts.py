@@ -20,15 +20,18 @@ class Evidence:
     """The facts.
 
     `link` is a LinkState.state; `told_by` = the fleet file names what tells of runs: a queue, logs, a scheduler; `alive` = a process of the run exists; `settling` = the log is
-    newer than the process table; `runner` = the queue's own shell lives; `together` = it lived when the run was last seen alive; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped; `hung` = where nothing moves: how a cell came to its end, where all that run did;
-    `busy` = the highest GPU share; `cpu_works` = a process of what trains keeps a core at work; `data_bound` = that was near 0 for a while although the log moves.
+    newer than the process table; `runner` = the queue's own shell lives; `together` = it lived when the run was
+    last seen alive; `seen_alive` = the run was seen alive before; `halted` = all its processes are stopped;
+    `hung` = if nothing moves and all running cells came to their end: how one of them did;
+    `busy` = the highest GPU share; `cpu_works` = a process of a training keeps a core busy;
+    `data_bound` = `busy` was near 0 for a while although the log moves.
     `quiet_seconds` = since log or checkpoint last moved, by the box's clock; `log_quiet` and
     `artifact_quiet` = each alone; `listed_quiet` = the same of the jobs that a runner lists as running. `failure` = what the logs of the last attempt end with; `exit_code`
     its own; `oom_rose` = kills that the cgroup counted in it, 0 = it counted and there was none;
     `oom_counted` = kills since the cgroup was made; `rebooted` = after its last sign of life;
     `session` = what it hung on; `session_gone` = that has ended; `gpu_fault` = a card that is failing; `cards_unknown` = why it is not known whether the cards rest;
     `full` = the mount of its log that has no room; `whole` = every cell has its artifact.
-    `log_unread` = the queue's log may say more than has come of it.
+    `log_unread` = the queue's log may hold more than was read.
     `scheduler` = who runs the jobs, where it is not this box; `jobs` = what it lists now, None where it
     did not answer, and then `jobs_why` says why.
     """
@@ -105,12 +108,12 @@ class Evidence:
 
     @property
     def only_cpu_works(self) -> bool:
-        """No card computes, and a process does: what it prints may wait in a buffer."""
+        """Whether a process computes and no card does: its output may wait in a buffer."""
         return self.cpu_works and not self.works
 
     @property
     def computes(self) -> bool:
-        """Something of the run is at work, whatever its logs show."""
+        """Whether a card or a process of the run computes, whatever its logs show."""
         return self.works or self.cpu_works
 
     @property
@@ -150,6 +153,6 @@ def span(seconds: float | None) -> str:
 
 
 def lasted(seconds: float) -> str:
-    """How long something that is over took: under an hour to the second."""
+    """A finished duration in words; under an hour to the second: `2 min 05 s`."""
     minutes, left = divmod(round(seconds), 60)
     return f"{minutes} min {left:02} s" if 2 <= minutes < 60 else span(seconds)

@@ -23,13 +23,13 @@ class Severity(StrEnum):
         return RANKS[self]
 
 
-# How a run ended, not why: of one cell the cause is told first.
+# Kinds that say how a run ended, not why: for one cell the cause is listed first.
 OUTCOMES = frozenset({"crashed", "suspicious_end", "traceback", "stalled"})
 _DIGITS = re.compile(r"([0-9]{1,9})")
-# How a time of a finding is known. Of the last two it may have been earlier.
+# How a time of a finding is known. With the last two it may have been earlier.
 SEEN = "seen"  # gpu-tui saw it happen, now or at an earlier start
 QUEUE_LOG = "queue-log"  # by the stamp of the queue's log
-LOG_DATE = "log-date"  # no later than the log was written last
+LOG_DATE = "log-date"  # no later than the log was last written
 FIRST_LOOK = "first-look"  # no later than the first look at it
 BASES = (SEEN, QUEUE_LOG, LOG_DATE, FIRST_LOOK)
 BOUNDS = frozenset({LOG_DATE, FIRST_LOOK})
@@ -39,10 +39,10 @@ RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to see. Two findings with one `key` are the same finding seen again.
+    """One problem that a person should see. Two findings with one `key` are the same finding seen again.
 
-    `standing`: it is so now, and `first_seen` is when that was found. `first_basis` and `last_basis` say how the two
-    times are known.
+    `standing`: the condition holds now, and `first_seen` is when it was found. `first_basis` and `last_basis` say how
+    the two times are known.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Finding:
     standing: bool = False
     first_basis: str = SEEN
     last_basis: str = SEEN
-    said: str | None = None  # of a log: its own words, by which the same line is known again
+    said: str | None = None  # the log's own words, by which the same line is recognised again
 
     @property
     def key(self) -> tuple[str, str, str | None, str | None]:
@@ -105,7 +105,7 @@ def log_line(source: str) -> tuple[str, int | None]:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Worst first, then by kind and cell: not by when they came, which differs between two looks."""
+    """Worst first, then by kind and cell. Not by arrival, which differs between two looks."""
     return sorted(findings, key=_order)
 
 

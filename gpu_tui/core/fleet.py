@@ -21,8 +21,8 @@ class QueueFiles:
 
     `file` and `log` are of our own queue script. `status` is a file with a runner's own word, and
     `status_command` prints it (an argument list). `commands` is a plain list, one command a line.
-    `memory` is what a memory monitor writes. `useless`: the queue file was looked at and gives no cell, nor does
-    its log; what runs is looked for as if neither was named.
+    `memory` is what a memory monitor writes. `useless`: neither the queue file, which was read, nor its log gives a
+    cell; runs are then discovered as if neither was named.
     """
 
     file: str | None = None

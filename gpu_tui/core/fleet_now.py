@@ -37,4 +37,4 @@ class FleetNow:
     platforms: Mapping[str, str] = field(default_factory=dict)  # platform id -> its name
     thresholds: tuple[Threshold, ...] = THRESHOLDS  # at which the end of the money is told
     ends: tuple[OpenEnd, ...] = ()  # of teardowns, whose instances the fleet file does not name
-    channels: tuple[AlertChannel, ...] = ()  # that alerts leave by, where that was looked at
+    channels: tuple[AlertChannel, ...] = ()  # alert channels, if this program checks them

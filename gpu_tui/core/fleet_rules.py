@@ -1,5 +1,5 @@
-"""Findings that only the whole fleet shows: what the queues of a sweep say of each other, what the accounts say
-of the fleet file, and whether alerts can leave. Pure; see `roster_rules`, `account_rules`, `alert_channel`.
+"""Findings that only the whole fleet shows: contradictions between the queues of a sweep, between accounts and the
+fleet file, and alert channels that cannot be used. Pure; see `roster_rules`, `account_rules`, `alert_channel`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a number grows steadily enough for a forecast: a burst, noise and a rotated checkpoint do not. Pure."""
+"""Decides whether a number grows steadily enough for a forecast; bursts, noise and rotated checkpoints do not. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from itertools import pairwise
 
 from gpu_tui.core.series import Points
 
-WATCHED = 300.0  # seconds that it must have been watched
-PARTS = 6  # of the time watched
-ELSEWHERE = 0.25  # of the growth that must lie outside its fastest part
-LEAST = 0.001  # of the capacity that it must have grown
-OF_THE_REST = 0.05  # or so much of what is left
+WATCHED = 300.0  # seconds of points that a forecast needs
+PARTS = 6  # into which the time watched is cut
+ELSEWHERE = 0.25  # share of the growth that must lie outside the fastest part
+LEAST = 0.001  # share of the capacity by which the number must have grown
+OF_THE_REST = 0.05  # or this share of the free rest
 
 
 def steady_rate(points: Points, used: float, capacity: float) -> float | None:
-    """Value per second of a growth that will go on as far as is known; None where it may be over by now.
+    """Growth in value per second, if it is likely to go on; otherwise None.
 
-    It has grown in more than one place of the time watched, by more than it ever fell, and lately, too.
+    The number must have grown in more than one part of the time watched, by more than it ever fell, and lately.
     """
     ends = points.known()
     if ends is None:
@@ -39,7 +39,7 @@ def steady_rate(points: Points, used: float, capacity: float) -> float | None:
 
 
 def _value(points: Points, at: float, first: float) -> float:
-    """The last known value at that time."""
+    """The last known value at `at`; `first` before the first point."""
     known = points.until(at).known()
     return first if known is None or known[1][1] is None else known[1][1]
 

@@ -1,4 +1,4 @@
-"""Trainings that a signal or a debugger stopped: alive in the process table, on their card, and not one step further. Pure.
+"""Detects trainings that a signal or a debugger stopped: they live and hold their card, and make no progress. Pure.
 
 The table says so at once, however long a cell may otherwise be silent, and whoever works beside it.
 """
@@ -16,9 +16,9 @@ from gpu_tui.core.rules import Condition
 from gpu_tui.core.sweep import CellState, Queue
 
 STOPPED = "T"
-TRACED = "t"  # a debugger's: py-spy and gdb hold a process for a moment, and some for ever
+TRACED = "t"  # stopped by a debugger: py-spy and gdb may hold a process for a moment or for ever
 WIDTH = 80
-HELD_FOR = 10.0  # seconds: longer than a tool takes that looks at the stack of a process
+HELD_FOR = 10.0  # seconds: longer than a tool needs to read the stack of a process
 MOST = 16  # rows: who has more of them stopped them on purpose
 REMEDY = "kill -CONT with its PID wakes it, if nobody stopped it on purpose: until then it holds its card and bills."
 TRACED_REMEDY = "Detach the debugger or tracer (its PID is TracerPid in /proc/PID/status): until then the run holds its card and bills."
@@ -27,7 +27,7 @@ TRACED_REMEDY = "Detach the debugger or tracer (its PID is TracerPid in /proc/PI
 def candidates(
     processes: Sequence[Process], run: Run, owners: Mapping[int, str]
 ) -> tuple[Process, ...]:
-    """The queue's shell, what trains, and of the jobs (PID -> cell) each training at or below them that is stopped."""
+    """The queue's shell, the trainers, and each stopped training at or below a job; `owners` maps jobs' PIDs to cells."""
     known = {process.pid: process for process in (*run.runners, *run.trainers)}
     rows = {process.pid: process for process in processes}
     for process in processes:
@@ -44,9 +44,9 @@ def halted(
     processes: Sequence[Process] = (),
     traced: Mapping[int, Severity] | None = None,
 ) -> Iterator[Condition]:
-    """One per training that is stopped; its ranks and workers are told of by the topmost.
+    """One finding per stopped training, about its topmost process; its ranks and workers get none of their own.
 
-    `owners` are the cells of PIDs that are jobs; `traced` is how bad it is of those that a debugger holds.
+    `owners` maps PIDs of jobs to cells; `traced` maps PIDs that a debugger holds to the severity.
     """
     traced = traced or {}
     stopped = {
@@ -76,7 +76,7 @@ def halted(
 
 
 def held_for(seconds: float, *, first: bool) -> Severity | None:
-    """How bad it is that a debugger holds a process for so long; `first`: the first look found it so."""
+    """Severity of a process that a debugger has held for so long, None for a short hold; `first`: since the first look."""
     if seconds >= HELD_FOR:
         return Severity.SERIOUS
     return Severity.WARN if first else None
@@ -85,7 +85,7 @@ def held_for(seconds: float, *, first: bool) -> Severity | None:
 def all_halted(
     run: Run, queue: Queue, stopped: Sequence[Condition], owners: Mapping[int, str]
 ) -> bool:
-    """Everything that trains is stopped, and the conditions tell of it."""
+    """Whether every training is stopped, with a finding in `stopped`."""
     jobs: Collection[str] = set(owners.values())
     stopped = [one for one in stopped if one.severity is Severity.SERIOUS]
     cells = {one.cell for one in stopped}
@@ -100,7 +100,7 @@ def all_halted(
 
 
 def _owner(process: Process, rows: Mapping[int, Process], owners: Mapping[int, str]) -> str | None:
-    """The cell of the job that it is, or that it is below."""
+    """The cell of the job that is this process or one of its ancestors."""
     seen: set[int] = set()
     above: Process | None = process
     while above is not None and above.pid not in seen:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, total_of
 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
-# Sources that keep no record: what runs was seen as a pane, a process or a log.
+# Sources that keep no record of ends: their jobs were seen as a pane, a process or a log.
 SEEN = frozenset({"tmux", "nohup", "nohup.out", "logs"})
 SHELL = "shell"  # the word for a pane of tmux of which tmux itself tells nothing else
 ENDED = frozenset(

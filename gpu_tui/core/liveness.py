@@ -72,7 +72,7 @@ def find_run(
 
 
 def cell_words(roster: Roster | None) -> tuple[set[str], set[str]]:
-    """By what arguments name a cell: the file names of the configs, and the names of the cells."""
+    """The words by which arguments name a cell: file names of configs, and names of cells."""
     if roster is None:
         return set(), set()
     return {basename(cell.config) for cell in roster.cells}, {cell.name for cell in roster.cells}
@@ -158,12 +158,12 @@ def _runs_queue(process: Process, queue_file: str) -> bool:
 
 
 def names_one(process: Process, configs: set[str], names: set[str]) -> bool:
-    """A word of its arguments is the name of a cell, or the file name of its config."""
+    """Whether an argument is the name of a cell, or the file name of its config."""
     return bool(cells_named(process, configs, names))
 
 
 def cells_named(process: Process, configs: set[str], names: set[str]) -> set[str]:
-    """The cells that its arguments name, by name or by config; a config without its folder and `.yaml` is a name."""
+    """The cells that the arguments name, by name or by config; a config without folder and `.yaml` counts as a name."""
     words = {basename(part) for word in process.argv[1:] for part in word.split("=", 1)}
     return {word.removesuffix(".yaml") for word in words & configs} | (words & names)
 

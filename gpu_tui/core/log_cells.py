@@ -27,9 +27,7 @@ SLACK = 2.0  # seconds: an mtime has whole ones
 AHEAD = 60.0  # seconds that a file server may be ahead of the box and still be believed
 LATELY = 86_400.0  # seconds: an older log is history
 AT_ONCE = 60.0  # seconds: a log that moved so shortly before the end was written until then
-LONG_AGO = (
-    14 * 86_400.0
-)  # seconds: an older log is another sweep's, and is read when somebody asks for it
+LONG_AGO = 14 * 86_400.0  # seconds: an older log is another sweep's, read only on request
 # Names that are usually a link to the log of the newest run.
 LINKS = frozenset(("current", "last", "latest", "log", "newest", "out", "output", "stdout"))
 NOT_YET = "its log is not read yet"
@@ -56,14 +54,12 @@ class CellLog:
 
     @property
     def has_plain_name(self) -> bool:
-        """The name came from the box whole: what is no UTF-8 did not."""
+        """Whether the name is valid UTF-8; other names do not arrive from the box unchanged."""
         return len(self.path) <= PATH_MOST and self.path.isprintable() and "\ufffd" not in self.path
 
 
 def cell_logs(files: FileTable, pattern: str) -> list[CellLog]:
-    """The logs that `pattern` names, the newest last; of the names of one file one that is usually a link before the
-    others.
-    """
+    """The logs that `pattern` names, the newest last; of several names of one file, usual link names come first."""
     named = cell_in(pattern)
     logs = [
         CellLog(file.mtime, match[1], path, file.inode, file.size)
@@ -75,7 +71,7 @@ def cell_logs(files: FileTable, pattern: str) -> list[CellLog]:
 
 
 def worth_reading(logs: Sequence[CellLog], box_now: float | None, most: int) -> list[CellLog]:
-    """The newest `most` of them, newest first, without those that were written long ago or have no plain name."""
+    """The newest `most` logs, newest first, without those last written LONG_AGO or without a plain name."""
     since = -inf if box_now is None else box_now - LONG_AGO
     read = [log for log in reversed(logs) if log.mtime >= since and log.has_plain_name]
     return read[: max(0, most)]
@@ -101,13 +97,13 @@ def table_of_logs(
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
-    `alive`: a training lives on the box; None = nobody knows; `seen_at` = when that was read. Times are by
-    the box's clock. `cut` are the paths of those that stopped without a word with what wrote them, and when that was seen; `before` is
-    when each was written last, as far as was known when the processes were read. `began`: when the first of the
-    trainings that live did; a log that none has written since is none of theirs. `signs`: when a checkpoint of each
-    cell was written, which moves also where its log is held back in a buffer. `read`: the paths that were read to
-    their end; of these, one that no process can write any more ended without a word. `strays`: those that moved
-    while nobody was known to train. `unread`: by path, why a log was not read.
+    `alive`: a training lives on the box; None = not known; `seen_at` = when that was read. Times are by the box's
+    clock. `cut`: paths of logs that stopped, without an ending, together with their writer, and when that was seen.
+    `before`: when each log was last written, as known when the processes were read. `began`: when the oldest living
+    training began; a log not written since then belongs to none of them. `signs`: when a checkpoint of each cell was
+    written, which also moves while its log is held back in a buffer. `read`: paths that were read to their end; one
+    that no process can write any more has ended without saying so. `strays`: logs that moved while no training was
+    known. `unread`: by path, why a log was not read.
     """
     stirred = -inf if seen_at is None else seen_at - stall_after
     logs = cell_logs(files, pattern)
@@ -126,7 +122,7 @@ def table_of_logs(
             None if before.get(log.path, -inf) >= stirred else seen_at,
             signs.get(log.cell, -inf),
             unread.get(log.path),
-            # After one that stood still for long somebody went on with another.
+            # A log that did not move for long was abandoned for another one.
             over_at=None
             if log.mtime < newest - stall_after
             else _over_at(log.path, read, strays, box_now - stall_after, seen_at),
@@ -139,7 +135,7 @@ def table_of_logs(
 def _over_at(
     path: str, read: Collection[str], strays: Collection[str], stirred: float, seen_at: float | None
 ) -> float | None:
-    """A log that was written last before this has no writer any more; None where that is not known."""
+    """A log last written before this time has no writer any more; None if that is not known."""
     if path not in read or seen_at is None:
         return None
     return stirred if path in strays else seen_at - SLACK
@@ -212,7 +208,7 @@ class LogLives:
 
     cut: dict[str, float] = field(default_factory=dict)  # -> when none was seen to train any more
     before: Mapping[str, float] = field(default_factory=dict)  # known when it was seen who lives
-    strays: frozenset[str] = frozenset()  # moved while none was seen to train
+    strays: frozenset[str] = frozenset()  # moved while no training was seen
     _seen_at: float = -inf
     _files: FileTable | None = None
     _written: Mapping[str, float] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from gpu_tui.core.queue_history import QueueEvent
 
 # Logs of cells followed at once on one box: with the sampler and the queue's log the places that streams may take.
 CELL_TAILS = 6
-# Logs of one box that are read at all, those that are followed included; the older ones are counted.
+# Most logs of one box that are read, including those that are followed; the older ones are only counted.
 READ_MOST = 40
 
 

@@ -59,5 +59,5 @@ JOBS: tuple[Metric[JobTable], ...] = (
     LEFT,
 )
 UNRECORDED: tuple[Metric[JobTable], ...] = (TMUX, DETACHED)  # they forget a job that ended
-FOUND: tuple[Metric[JobTable], ...] = (TMUX, DETACHED, LEFT)  # where nothing tells what runs
+FOUND: tuple[Metric[JobTable], ...] = (TMUX, DETACHED, LEFT)  # discovery, if no setting names runs
 COMMANDS: Metric[CommandList] = Metric("commands")  # becomes a table with the process table

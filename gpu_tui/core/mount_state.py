@@ -1,7 +1,7 @@
-"""Whether the runs can use a disk: what df and the mount table say of one mount, and what an earlier look saw. Pure.
+"""Decides whether runs can use a disk, from df, the mount table and an earlier look. Pure.
 
 A disk that only a platform's profile lists and that this box never had is no fault. A disk that the fleet file
-lists, that runs write to, or that an earlier look saw mounted has to be there and to take writes.
+lists, that runs write to, or that an earlier look saw mounted must be mounted and writable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpu_tui.core.readings import NO_PATH, Mount
 ROOT = "/"
 COUNTS = ("bytes_used", "bytes_total", "inodes_used", "inodes_total")
 STATES = ("stale", "not-connected", "error", "hung", "read-only", "not-mounted")
-REMEDIES = {  # where another one helps than against a disk that does not answer
+REMEDIES = {  # by state, where the remedy for an unresponsive disk does not help
     "not-mounted": "Mount the disk, or attach it in the console; then move what was written to the root disk meanwhile. If none belongs there, take it out of mounts in the fleet file.",
     "read-only": "Nothing can be saved there. dmesg names the error that made it read-only; let the runs write to another disk, and repair it only once it is unmounted.",
 }
@@ -24,23 +24,23 @@ TROUBLE = {  # `Mount.trouble`
     "error": "the disk is in error",
     "hung": "the disk hangs",
 }
-# Kinds of filesystem that are never written to, and are no fault for being read-only.
+# Kinds of filesystem that are read-only by design.
 READ_ONLY_KINDS = frozenset(
     {"squashfs", "erofs", "iso9660", "udf", "cramfs", "romfs", "cvmfs2", "cvmfs", "fuse.cvmfs2",
      "fuse.squashfuse", "squashfuse", "fuse.squashfuse_ll", "fuse.ratarmount", "fuse.archivemount", "zfs-snap"}
 )  # fmt: skip
-# Words in the path of a disk that is given out to be read.
+# Words in the path of a disk that is provided read-only.
 _TO_READ = re.compile(
     r"(?:^|[/_.-])(?:datasets?|data-?ro|public|pub|cvmfs|inputs?|snap|readonly|read-only|ro|shared-models)(?=$|[/_.-])",
     re.IGNORECASE,
 )
-# Directories that are part of every root disk (hier(7)): to list one of them is to ask for the root disk.
+# Directories that are part of every root disk (hier(7)): listing one of them means the root disk.
 _OF_ROOT = re.compile(r"/|/(?:root|home(?:/[^/]+)?|tmp|opt|srv|(?:var|usr|etc)(?:/.*)?)/?|~.*")
 
 
 @dataclass(frozen=True, slots=True)
 class SeenMount:
-    """A mount as an earlier look saw it: a filesystem of its own at this very path."""
+    """A mount that an earlier look saw: a filesystem of its own at this path."""
 
     fstype: str | None
     writable: bool
@@ -55,14 +55,14 @@ class MountFault:
 
 
 def fault_of(mount: Mount, before: SeenMount | None = None) -> MountFault | None:
-    """Why the runs cannot use this disk; None where they can, or where nothing shows that they should."""
+    """Why the runs cannot use this disk; None if they can, or if nothing shows that they should."""
     if mount.trouble is not None:
         return MountFault(mount.trouble, _why(mount))
     return _absent(mount, before) or _read_only(mount, before)
 
 
 def shown(mount: Mount, fault: MountFault | None) -> Mount:
-    """The mount without the numbers of another disk, which answered in its place."""
+    """The mount for display, without numbers that belong to another disk."""
     if fault is None or fault.state != "not-mounted":
         return mount
     return replace(
@@ -120,5 +120,5 @@ def _read_only(mount: Mount, before: SeenMount | None) -> MountFault | None:
 
 
 def _handed_out(mount: Mount) -> bool:
-    """A disk to read from, by its kind or its name."""
+    """Whether a disk is provided read-only, by its kind or its name."""
     return mount.fstype in READ_ONLY_KINDS or _TO_READ.search(mount.path) is not None

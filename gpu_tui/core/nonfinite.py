@@ -1,8 +1,8 @@
-"""Which metrics of one attempt are NaN or Inf at their newest report, since when, and for how many reports. Pure.
+"""Tracks which metrics of one attempt are NaN or Inf at their newest report, since when, and for how many reports. Pure.
 
-Counters and bars advance over weights that are NaN as they do over others, and the Hugging Face Trainer prints
-`'loss': 0.0` beside `'grad_norm': nan` (its `logging_nan_inf_filter`). So only a later finite value of the same metric
-is a recovery. What names no metric ("NaN detected") is over by several finite training losses.
+Counters and bars also advance when the weights are NaN, and the Hugging Face Trainer prints `'loss': 0.0` next to
+`'grad_norm': nan` (its `logging_nan_inf_filter`). So only a later finite value of the same metric is a recovery. A
+message that names no metric ("NaN detected") is over after several finite training losses.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gpu_tui.core.went_on import further, shape_of
 LABELS = frozenset({"nan", "inf"})
 METRICS_KEPT = 32  # of one label in one attempt
 FORM_CHARS = 400
-IN_A_ROW = 3  # finite reports that count where one alone proves nothing
+IN_A_ROW = 3  # finite reports that are a recovery where a single one proves nothing
 
-# A message names no metric; a report whose metrics are not known by name is known by its form.
+# Keys of a message, which names no metric, and of a report whose metric names are unknown: then its form is the name.
 _MESSAGE, _FORM = "", "~"
 _NOT_FINITE = r"[-+]?\b(?:nan|inf(?:inity)?)(?:\.0*)?(?![\w.])"
 _WORD = re.compile(_NOT_FINITE, re.IGNORECASE)
@@ -40,7 +40,7 @@ _ENDS = ("]", "}")  # of a bar and of a dictionary: an unfinished line that ends
 class Lost:
     """One metric that is NaN or Inf at its newest `reports` reports.
 
-    `since` is our time at which the first of them was just written, None where it was there before we looked.
+    `since` is our time at which the first of them was written, None if that was before we looked.
     """
 
     since: float | None
@@ -48,20 +48,20 @@ class Lost:
     last: Progress | None
     number: int  # of its newest line
     reports: int = 1
-    back: Progress | None = None  # the newest of the finite reports behind it
-    finite: int = 0  # of these
+    back: Progress | None = None  # the newest finite report after it
+    finite: int = 0  # number of finite reports after it
 
 
 @dataclass(slots=True)
 class NonFinite:
-    """The logs of one attempt, line by line, each report with the epoch that it belongs to."""
+    """Tracks the logs of one attempt, line by line; each report is taken with the epoch that it belongs to."""
 
     _lost: dict[str, dict[tuple[str, str], Lost]] = field(default_factory=dict)  # label: path, name
 
     def take(self, line: LogLine, number: int, path: str, at: float | None) -> Iterator[str]:
-        """The labels of which every metric is finite again after this line; `at`: it was just written.
+        """Take a line and return the labels whose metrics are all finite again. `at`: our time, if it was just written.
 
-        A label whose line shows that what was NaN in it was overwritten by finite values is among them at once.
+        A label is among them at once if finite values overwrote its NaN within the same line.
         """
         alarms = line.mark.alarm and line.mark.label in LABELS
         if alarms:
@@ -92,7 +92,7 @@ class NonFinite:
         if not self._lost or (new is not None and new.phase == "load"):
             return
         if line.open and not line.text.rstrip().endswith(_ENDS):
-            return  # what is to come may say otherwise
+            return  # the rest of the line may still be NaN
         alarms = line.mark.alarm and line.mark.label in LABELS
         for label, known in list(self._lost.items()):
             values = _finite_in(line, {name for _, name in known})
@@ -113,16 +113,16 @@ class NonFinite:
                 yield label
 
     def worst(self, label: str) -> Lost | None:
-        """Of the metrics that are not finite the one of most reports."""
+        """The metric of this label with the most non-finite reports."""
         known = self._lost.get(label, {}).values()
         return max(known, key=lambda lost: lost.reports, default=None)
 
     def drop(self, label: str) -> None:
-        """It is of an earlier attempt."""
+        """Forget a label that belongs to an earlier attempt."""
         self._lost.pop(label, None)
 
     def forget(self, path: str) -> None:
-        """What stood in one log is history."""
+        """Forget the metrics of one log."""
         for label, known in list(self._lost.items()):
             kept = {key: lost for key, lost in known.items() if key[0] != path}
             if kept:
@@ -132,7 +132,7 @@ class NonFinite:
 
 
 def _lost_in(line: LogLine) -> Collection[str]:
-    """The names of what is NaN or Inf in a line that alarms; none where finite values overwrote it."""
+    """Names of the metrics that are NaN or Inf in an alarming line; none if finite values overwrote them."""
     named = [name for name, value in _values(line.progress) if not math.isfinite(value)]
     if named:
         return [name for name in named if _MATTERS.search(name)] or named
@@ -143,7 +143,7 @@ def _lost_in(line: LogLine) -> Collection[str]:
 
 
 def _finite_in(line: LogLine, names: Collection[str]) -> Collection[str]:
-    """Of these names those whose value is finite in a line; `loss` where it has a finite one."""
+    """Those of `names` that have a finite value in the line; `loss` if the line has a finite loss."""
     found = {name for name, value in _values(line.progress) if math.isfinite(value)}
     found &= {*names, "loss"}
     if any(name.startswith(_FORM) for name in names) and not _WORD.search(line.text):
@@ -162,19 +162,19 @@ def _values(progress: Progress | None) -> Iterator[tuple[str, float]]:
 
 
 def _form(text: str) -> str:
-    """A line without its numbers and its bar."""
+    """The line without its numbers and its bar, by which reports of one kind are recognised."""
     return " ".join(_VALUE.sub("#", _BAR.sub("", text)).split())[:FORM_CHARS]
 
 
 def _place(progress: Progress | None) -> Progress | None:
-    """A report that counts; a rounded epoch stands still over many reports."""
+    """The report if it has a counter; a rounded epoch alone does not count, as it repeats over many reports."""
     if progress is None or not any(shape_of(progress)):
         return None
     return None if progress.step is None and progress.epoch_exact is not None else progress
 
 
 def _moved(old: Progress | None, new: Progress | None) -> bool:
-    """Whether the counters of two reports differ, as far as both count."""
+    """Whether the counters of two reports differ; True if one of them has none."""
     old, new = _place(old), _place(new)
     if old is None or new is None:
         return True
@@ -182,7 +182,7 @@ def _moved(old: Progress | None, new: Progress | None) -> bool:
 
 
 def _is_later(old: Progress | None, new: Progress | None) -> bool:
-    """Not at the same place, where another rank reports, nor before it, where another program does."""
+    """Whether a report is later than the other: neither at the same place (another rank) nor before it (another program)."""
     old, place = _place(old), _place(new)
     if old is None or place is None or shape_of(old) != shape_of(place):
         return True
@@ -190,7 +190,7 @@ def _is_later(old: Progress | None, new: Progress | None) -> bool:
 
 
 def share_since(lost: Lost) -> float | None:
-    """The part (0-1) of the way to its newest report that lies behind the first one; None where nothing counts it."""
+    """Share (0-1) of the run's progress so far that came after the first non-finite report; None without counters."""
     first, last = _way(lost.first), _way(lost.last)
     if first is None or last is None or not 0 <= first <= last or not last:
         return None

@@ -118,7 +118,7 @@ class SmallFiles:
 def _sources(
     rows: "Iterable[Row]", places: "Mapping[str, str]"
 ) -> "list[tuple[bytes, Callable[[], bytes], bytes]]":
-    """What is read for these rows; those of the root `level` once for each of the nested cgroups."""
+    """The files to read for these rows; rows of the root `level` once for each of the nested cgroups."""
     if "level" not in (row[1] for row in rows):
         return [_source(row, places) for row in rows]
     found = []

@@ -40,7 +40,7 @@ class ProcessTable:
         self._early = False
         self._rounds = 0
         self._rows: dict[str, bytes] = {}
-        self._ticks: dict[str, bytes] = {}  # of the CPU, of who was looked at just now
+        self._ticks: dict[str, bytes] = {}  # CPU ticks of the processes read in this round
         self._threads: set[str] = set()
         self._arguments: dict[bytes, bytes] = {}
         self._told: list[bytes] | None = None
@@ -101,7 +101,7 @@ class ProcessTable:
         self._looks += 1
 
     def _stat(self) -> "dict[bytes, str]":
-        """Send the rows: PID (NAME) STATE PARENT START, and of Python's programs the ticks. Who it was, and its pid."""
+        """Send the rows: PID (NAME) STATE PARENT START, and for Python programs the CPU ticks. Returns identity -> PID."""
         self._ticks = {}
         known = self._rows if self._early else {}
         self._rows, seen = {}, {}
