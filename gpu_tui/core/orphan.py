@@ -1,8 +1,8 @@
-"""Trainers that outlived the shell which was to start the next cell after them. Pure.
+"""Detects trainers that outlived the shell which would have started the next cell. Pure.
 
-The kernel gives the children of a process that ended to the nearest subreaper above it, else to PID 1 of the PID
+The kernel gives the children of a dead process to the nearest subreaper above it, otherwise to PID 1 of the PID
 namespace (prctl(2), PR_SET_CHILD_SUBREAPER). A user's systemd, containerd-shim and conmon are subreapers; tmux and sshd
-are none. In a container PID 1 may be anything: sshd, `sleep`, tini, supervisord, a start-up script.
+are not. In a container PID 1 may be anything: sshd, `sleep`, tini, supervisord, a start-up script.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpu_tui.core.readings import Process
 from gpu_tui.core.shells import Shell, script_of
 
 REAPERS = ("systemd", "containerd-shim", "conmon", "tini", "dumb-init", "docker-init", "catatonit")
-# Programs that start one other program and pass its end on.
+# Programs that start one other program and exit with its status.
 WRAPPERS = frozenset(
     {
         *("timeout", "env", "nice", "ionice", "nohup", "setsid", "stdbuf", "unbuffer", "script", "time", "taskset"),
@@ -23,7 +23,7 @@ WRAPPERS = frozenset(
         *("catchsegv", "strace", "nsys", "ncu", "py-spy", "firejail", "proot", "chroot", "unshare", "flock"),
     }
 )  # fmt: skip
-# Programs besides shells and python that work a list off.
+# Programs other than shells and Python that run the entries of a list.
 DRIVERS = ("xargs", "parallel", "perl", "make", "snakemake", "just", "ts", "tsp", "pueued")
 
 
@@ -33,10 +33,10 @@ def orphans(
     shells: Mapping[int, Shell],
     cells_of: Callable[[Process], int],
 ) -> tuple[Process, ...]:
-    """The topmost process of each training, where each of them was left to a reaper; else ().
+    """The topmost process of each training, if each of them was left to a reaper; otherwise ().
 
-    `cells_of`: how many cells the arguments of a process name. One is about that cell alone, several may be a runner's.
-    () too where the parent of one cannot be seen.
+    `cells_of` counts the cells that the arguments of a process name: one means that the process serves that cell alone,
+    several mean that it may be a runner. () also if the parent of one is not visible.
     """
     table = {process.pid: process for process in processes if process.state not in ("Z", "X")}
     pids = {trainer.pid for trainer in trainers}
@@ -61,7 +61,7 @@ def _passes_on(
     shells: Mapping[int, Shell],
     cells_of: Callable[[Process], int],
 ) -> bool:
-    """It is a part of one training: its launcher, a wrapper, the script of one cell, or a forked part of a dead shell."""
+    """Whether a process belongs to one training: a launcher, a wrapper, one cell's script, or a fork of a dead shell."""
     program = basename(process.argv[0]) if process.argv else process.name
     if program in DRIVERS:
         return False
@@ -71,16 +71,15 @@ def _passes_on(
 
 
 def is_left_over(process: Process, shells: Mapping[int, Shell]) -> bool:
-    """A part that a shell forked (of a pipeline, in brackets): it bears the arguments of its shell, which alone keeps
-    the script open (bash and dash close it in the child).
+    """Whether a process is a subshell (of a pipeline, in brackets) that its shell forked. It has the arguments of its
+    shell, but not the script open: bash and dash close it in the child.
     """
     shell = shells.get(process.pid)
-    if shell is None or shell.cwd is None:  # whose files cannot be seen
+    if shell is None or shell.cwd is None:  # its files are not visible
         return False
     word = script_of(process.argv) if _is_shell(process) else None
-    if word is None or word.startswith(
-        ("/dev/", "/proc/")
-    ):  # of a script that comes through a pipe nothing tells
+    # Nothing shows whether a script that comes through a pipe is still open.
+    if word is None or word.startswith(("/dev/", "/proc/")):
         return False
     script = shell.script(process.argv)
     return script is not None and script[1] is None and not shell.lists
@@ -96,8 +95,8 @@ def _reaped(head: Process, table: Mapping[int, Process]) -> bool:
 def _first_runs_them(
     first: Process | None, heads: Mapping[int, Process], table: Mapping[int, Process]
 ) -> bool:
-    """PID 1 is itself what started them: it names one in its own arguments, or is a shell or a python that waits for
-    nothing else. A start-up script of an image waits for its own sleep or sshd.
+    """Whether PID 1 itself started the trainings: its arguments name one, or it is a shell or a Python that waits for
+    nothing else. An image's start-up script waits for a sleep or sshd of its own.
     """
     if first is None:
         return False
@@ -124,7 +123,7 @@ def works_off(
     file: str | None,
     log: str | None,
 ) -> bool:
-    """Something else may still start the next: a driver of the queue that is no part of the trainings below `heads`."""
+    """Whether a driver of the queue, outside the trainings below `heads`, may still start the next cell."""
     own = descendants(processes, {head.pid for head in heads}) | {head.pid for head in heads}
     return bool(drivers(processes, shells, file, log) - own)
 
@@ -135,7 +134,7 @@ def drivers(
     file: str | None,
     log: str | None,
 ) -> set[int]:
-    """The shells, pythons and the like that were given the queue's file, read it, or write the queue's log."""
+    """PIDs of the shells, Pythons and drivers that were given the queue's file, read it, or write the queue's log."""
     found = set()
     given = None if file is None else basename(file)
     for process in processes:
@@ -153,13 +152,13 @@ def drivers(
         if (
             any(cwd is None or file is None or same_path(join(cwd, word), file) for word in words)
             or (file and any(same_path(path, file) for path in reads))
-            or (log and any(same_path(path, log) for path in writes))  # who follows it reads it
+            or (log and any(same_path(path, log) for path in writes))  # `tail -f` only reads it
         ):
             found.add(process.pid)
     return found
 
 
 def same_path(path: str, named: str) -> bool:
-    """Whether a path of the box is the one that a file of settings or a log names, which may begin at a home."""
+    """Whether a path of the box is the one `named` in a settings file or a log; `named` may begin with `~/`."""
     tail = named[1:] if named.startswith("~/") else f"/{named.lstrip('/')}"
     return normpath(f"/{path}").endswith(normpath(tail))

@@ -34,7 +34,7 @@ ARTIFACT = {True: "present", False: "missing", None: "unknown"}
 INTERRUPTED = "a newer queue start came before its end line"
 NO_END_LINE = "started, no end line, and no process of it is left"
 NO_RUNNER = "its runner was gone, so no exit code"
-# Failures that only the absence of a word says.
+# Failures inferred from a missing end line only.
 WEAK_FAILURES = frozenset({INTERRUPTED, NO_END_LINE})
 WELL = frozenset({CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS})
 
@@ -307,7 +307,7 @@ def _open(run: CellRun, seen: CellEvidence, said: bool | None) -> tuple[CellStat
 
 
 def _without_runner(seen: CellEvidence) -> tuple[CellState, str | None]:
-    """A cell whose log came to its end, with nobody left to write its end line."""
+    """State and reason of a cell whose log came to its end after the runner, which writes the end lines, was gone."""
     against = []
     if seen.artifact is False:
         where = f" ({seen.artifact_why})" if seen.artifact_why else ""

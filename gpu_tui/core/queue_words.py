@@ -1,5 +1,5 @@
-"""How far a queue or a sweep is, in words. The header, the panes, notices, `check` and the report take their words
-from here, so that they agree about one state.
+"""Words for the progress of a queue or a sweep, shared by the header, the panes, notices, `check` and the report, so
+that they agree about one state.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ BAD = (CellState.FAILED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
 
 @dataclass(frozen=True, slots=True)
 class QueueWords:
-    """`count`: `1/6 done`, or `1 done` where nothing tells the total. `bad`: `, 1 failed`, or empty.
-    `end`: `ended`, `more unknown`, or empty while cells run or wait. `brief` is count and end, `sentence` all.
+    """The parts. `count`: `1/6 done`, or `1 done` if the total is unknown. `bad`: `, 1 failed`, or empty.
+    `end`: `ended`, `more unknown`, or empty while cells run or wait. `brief` is count and end, `sentence` all three.
     """
 
     count: str
@@ -29,18 +29,18 @@ class QueueWords:
 
 
 def english(template: str, **fields: object) -> str:
-    """The words of records and alerts, which are not translated."""
+    """Format a template without translating it, for records and alerts."""
     return template.format(**fields)
 
 
 def queue_words(queue: Queue, say: Say = say) -> QueueWords:
-    """Of the queue of one box."""
+    """The words for the queue of one box."""
     tally, _ = count_once((queue,))
     return _words(tally, say, more=queue.more, over=is_over(queue, tally))
 
 
 def sweep_words(outlook: Outlook) -> QueueWords:
-    """Of a whole sweep. Its total is a lower bound where a queue was not read or does not tell its own."""
+    """The words for a whole sweep. Its total is a lower bound if a queue was not read or has no known total."""
     told = [one for one in outlook.lanes if not one.lane.queue.more]
     bound = not outlook.whole or (outlook.more and bool(told))
     return _words(outlook.tally, say, more=outlook.more, over=outlook.over, bound=bound)

@@ -24,11 +24,11 @@ _ORIGINAL = re.compile(r"\bOriginal Traceback \(most recent call last\)")
 _GROUP = re.compile(r"ExceptionGroup: .{0,400}\(\d{1,9} sub-exceptions?\)\s*$")
 _FIRST = re.compile(r"^[ |]*\+-\+-{4,40} 1 -{4,40}$")  # of the exceptions of a group
 _BARS = re.compile(r"^ {1,80}\| [ |]{0,80}(?=\S)")
-# Ray quotes the worker's traceback below a line of its own; Java and Julia tell the cause last.
+# Ray quotes the worker's traceback below a line of its own; Java and Julia print the cause last.
 _QUOTES = re.compile(r"\bRayTaskError(?:\(\w{1,80}\))?: .{0,300}?\bray::")
 _CAUSED = re.compile(r"^\W{0,4}[Cc]aused by: \S")
 CAUSED_WITHIN = 400  # lines of frames
-# When, at which level and where a logger wrote what follows.
+# A logger's prefix: time, level and place.
 _LEVELS = r"(?:ERROR|CRITICAL|FATAL|WARN(?:ING)?|INFO|DEBUG|EXCEPTION|[Ee]rror|[Cc]ritical)"
 _STAMP = re.compile(
     rf"(?=.{{0,160}}(?:\d\d:\d\d|\b{_LEVELS}\b))(?!.*[a-z]{{2}} [a-z]{{2}})[\w\s\[\]()|<>.,:/+#=-]{{4,160}}"
@@ -109,11 +109,11 @@ class Raised:
 
 
 def stamped(text: str) -> bool:
-    """This is all that a logger writes before a line."""
+    """Whether the text is nothing but a logger's prefix."""
     return _STAMP.fullmatch(text) is not None
 
 
 def _unwrapped(text: str) -> str:
-    """The exception without the stamp of who logged it."""
+    """The exception without the prefix of its logger."""
     name = _NAME.search(text, 0, 400)
     return text[name.start() :] if name and stamped(text[: name.start()]) else text

@@ -68,8 +68,8 @@ class Memory:
     `cache` is the part of `used` that the kernel can drop: pages of files. `level` is the path of the
     cgroup whose numbers these are: of nested ones with a limit, the one with the least room. `soft`: the
     limit is memory.high, at which the kernel slows the job down and kills nothing.
-    `host_room` and `host_total` are the machine's, with its free swap and without its huge pages: out of how
-    much the kernel can still give how much, whatever a cgroup says.
+    `host_room` (what the kernel can still give) of `host_total` are the machine's, whatever a cgroup says: with
+    swap, without huge pages.
     """
 
     source: str
@@ -110,10 +110,10 @@ NOT_MOUNTED = "not mounted"
 class Mount:
     """One mount by bytes and by inodes.
 
-    `bytes_available` is what a user may still write: less than total - used where blocks are reserved, a quota
-    binds or the filesystem needs the rest for itself. `place` is where the filesystem that answered is mounted.
-    `trouble`: stale, not-connected, error or hung, where df gave no numbers for that reason. `named`: the
-    fleet file lists this mount; `written`: runs write below it. `turned`: the kernel made it read-only.
+    `bytes_available` is what a user may still write: less than total - used if blocks are reserved, a quota
+    limits it or the filesystem needs the rest for itself. `place` is the mount point of the filesystem that
+    answered. `trouble`: why df gave no numbers: stale, not-connected, error or hung. `named`: the fleet file lists
+    this mount; `written`: runs write below it. `turned`: the kernel made it read-only.
     """
 
     path: str
@@ -132,7 +132,7 @@ class Mount:
     turned: bool = False
 
     def counts(self, axis: str) -> tuple[int | None, int | None]:
-        """Used and total of `bytes` or `inodes`; of bytes, the total that a user can fill, as in df's Use%."""
+        """Used and total of `bytes` or `inodes`. The total of bytes is what a user can fill, as in df's Use%."""
         if axis == "inodes":
             return self.inodes_used, self.inodes_total
         used, available = self.bytes_used, self.bytes_available
@@ -165,7 +165,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One row of the process table. `cpu_seconds` that it has computed; None where nobody asked."""
+    """One row of the process table. `cpu_seconds` is its CPU time so far; None if it was not read."""
 
     pid: int
     ppid: int

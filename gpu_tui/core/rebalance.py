@@ -3,7 +3,7 @@
 Only cells that never started move, and only from the end of a queue file: what stays keeps its numbers, and
 so does the index that a queue is started again with. A queue file is append-only while its queue runs, and
 "skip what is done" looks at its own box only: a cell that is left in both files runs twice. No cell goes to a box that
-is unfit for it, nor to one that comes to an end before the cell does.
+is unfit for it, nor to one that ends before the cell does.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Side:
     received: bool = False
 
     def takes(self, seconds: float) -> bool:
-        """Whether the box is fit for one more cell of this length, and lasts until that has ended."""
+        """Whether the box is fit for one more cell of this length, and lasts until that cell has ended."""
         lane = self.outlook.lane
         if lane.unfit is not None:
             return False

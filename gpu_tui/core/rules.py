@@ -77,7 +77,7 @@ class Condition:
     cell: str | None = None
     part: str | None = None  # tells two conditions of one kind apart (a mount, a clock)
     remedy: str | None = None  # what to do, where it is not the same for all of its kind
-    since: float | None = None  # when it happened, where something but our own look says so
+    since: float | None = None  # when it happened, if another source than our own look says so
     since_basis: str = QUEUE_LOG
 
 
@@ -89,8 +89,8 @@ class OomKill:
     cell: str | None
     survived: bool = False
     since_made: bool = False
-    by_log: bool = False  # since_made, and it is the log that tells of the kill, not the exit code
-    peak: float | None = None  # share of the limit that was once in use, where it says something
+    by_log: bool = False  # with since_made: the log reports the kill, not the exit code
+    peak: float | None = None  # highest share of the limit in use so far, if it was near the limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _memory(seen: Now) -> Iterator[Condition]:
     memory = seen.memory
     if memory is None:
         return
-    # Pages of files are inside `used` and go when they must: they kill nothing.
+    # `used` includes pages of files, which the kernel drops when it needs memory: they cause no OOM kill.
     used = share(memory.needed, memory.limit)
     whole = memory.host_total
     if memory.source != "host" and seen.acts("memory", used, "mem_pressure"):
@@ -315,7 +315,7 @@ def _gpus(seen: Now) -> Iterator[Condition]:
 
 
 def ended_at(cell: Cell) -> tuple[float | None, str]:
-    """When a cell ended, by our clock, and how that is known: a run without a queue's log has only its own log's date."""
+    """When a cell ended, by our clock, and the basis of that time: without a queue's log the date of its own log."""
     by_queue = cell.job is None and cell.exit_code is not None  # each end line has one
     return cell.finished_at, QUEUE_LOG if by_queue else LOG_DATE
 

@@ -1,9 +1,9 @@
-"""Scripts and lists that were changed while a shell reads them, and what that shell does then. Pure.
+"""Detects scripts, lists and configs that were changed while a program uses them, and says what it does then. Pure.
 
 A shell executes a script while it reads it. bash seeks back to the end of each command and reads on from that offset
 (general.c and input.c: sync_buffered_stream); dash, busybox ash and zsh read a block ahead and go on after it. A loop
-with `done < FILE` reads line by line and leaves its offset after the last line that it took. An edit in place changes
-the text under that offset. A rename gives the name to another file, and the shell keeps the old one.
+with `done < FILE` reads line by line and leaves its offset after the last line that it read. An edit in place changes
+the text at that offset. A rename gives the name to another file, and the shell keeps the old one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gpu_tui.core.rules import Condition
 from gpu_tui.core.shells import Held, Shell
 
 SLACK = 2.0  # seconds: stamps have whole seconds, and a script may be saved just before its start
-AHEAD = 120.0  # seconds: a time that lies farther ahead is another clock's
+AHEAD = 120.0  # seconds: a time further ahead comes from another clock
 WIDTH = 80
-READS = 120.0  # seconds that a program may take to read its config, and to write it again with its defaults
+READS = 120.0  # seconds in which a program may read its config and write it again with its defaults
 MOST = 16  # findings of one box
-LONG = 3  # characters: shorter words stand in others by chance
+LONG = 3  # characters: shorter words occur inside others by chance
 _WORDS = re.compile(r"[^0-9A-Za-z]+")
 ANOTHER_TEXT = (
     "Do not edit a running script in place. Put the old text back (same bytes up to that offset), or stop the queue "
@@ -45,7 +45,7 @@ LINES_ONLY = (
 
 
 def above(pid: int, table: Mapping[int, Process]) -> tuple[int, ...]:
-    """The pids above a process, nearest first, as far as they are listed."""
+    """PIDs of the ancestors of a process, nearest first, as far as they are listed."""
     line: list[int] = []
     row = table.get(pid)
     while row is not None and row.ppid not in line and row.ppid in table:
@@ -61,7 +61,7 @@ def changed_scripts(
     runners: Collection[int],
     read_at: float,
 ) -> Iterator[Condition]:
-    """One per file that was changed under a live run: under a shell above a trainer, or a queue's own.
+    """One finding per file that was changed under a live run: by a shell above a trainer, or by a queue's own shell.
 
     `read_at` is when the process table was read, by the box's clock.
     """
@@ -100,8 +100,8 @@ def _of_shell(
 
 
 def _of_trainer(shell: Shell, process: Process, since: float, until: float) -> Iterator[Condition]:
-    """Configs that were changed in place after a program had read them. One that was replaced since is another file,
-    which its birth tells; where nothing tells that, nothing is said.
+    """Findings for configs that were changed in place after a program had read them. A config replaced since then is
+    another file, by its birth time. Without a birth time there is no finding.
     """
     for part in process.argv[1:]:
         word = part.rpartition("=")[2]
@@ -131,7 +131,7 @@ def _condition(path: str, evidence: str, remedy: str) -> Condition:
 def _script(
     shell: Shell, word: str, held: Held, since: float, until: float
 ) -> tuple[str, str] | None:
-    """What a script's shell does after a change, and what to do; None where nothing changed."""
+    """Evidence (what the script's shell does after the change) and remedy; None if nothing changed."""
     stamp = held.stamp
     if stamp is None:
         return None
@@ -152,13 +152,13 @@ def _script(
 
 
 def _replaced(shell: Shell, word: str, held: Held) -> bool:
-    """The name by which the file was opened leads to another file now."""
+    """Whether the name by which the file was opened belongs to another file now."""
     stamp, there = held.stamp, shell.named.get(held.path if held.deleted else word)
     if stamp is None or there is None or there.id == stamp.id:
         return False
     if held.deleted:
         return True
-    # A script may have left its directory: a word counts only where the file that is open lies, as editors that keep
+    # A script may have left its directory. So a word counts only in the directory of the open file: editors that keep
     # a copy of the old text put it next to the new one.
     now = normpath(join(shell.cwd or "/", word))
     return dirname(now) == dirname(held.path) and now != held.path
@@ -167,7 +167,10 @@ def _replaced(shell: Shell, word: str, held: Held) -> bool:
 def _list(
     shell: Shell, held: Held, below: str, since: float, until: float
 ) -> tuple[str, str] | None:
-    """What a loop reads after a change of its list. Whole lines that were appended are read: that is no finding."""
+    """Evidence (what a loop reads after a change of its list) and remedy; None if nothing changed.
+
+    Appended whole lines are read and are no finding.
+    """
     stamp, name = held.stamp, plain(basename(held.path), WIDTH)
     if stamp is None or held.pos == 0:
         return None
@@ -193,6 +196,6 @@ def _list(
 
 
 def occurs(word: str, text: str) -> bool:
-    """A word of a list is in the arguments of what runs: a short one as a word of its own."""
+    """Whether a word of a list occurs in the arguments of running programs; a short one only as a whole word."""
     stem = basename(word).rpartition(".")[0] or basename(word) or word
     return stem in text if len(stem) >= LONG else stem in _WORDS.split(text)

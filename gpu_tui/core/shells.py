@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename
 
-SCRIPT_FD = 10  # from here on shells put what they keep for themselves; loops take 0 to 9
+SCRIPT_FD = 10  # lowest descriptor that shells use for their own files; loops use 0 to 9
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What `stat` says of one file: (device, inode), bytes, epoch seconds; `born` is None where nothing tells."""
+    """One file by `stat`: (device, inode), bytes, epoch seconds; `born` is None if the file system does not say."""
 
     id: tuple[int, int]
     size: int
@@ -22,7 +22,7 @@ class Stamp:
 @dataclass(frozen=True, slots=True)
 class Held:
     """A regular file that a shell has open for reading. `pos` is the byte at which it reads on; `before` the text
-    that ends there, None where it was not read. `deleted`: the name that it was opened by leads elsewhere now.
+    that ends there, None if it was not read. `deleted`: the file no longer has the name by which it was opened.
     """
 
     fd: int
@@ -35,8 +35,8 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """One shell: its directory, the files that it reads and the paths that it writes. `named`: the files that words of
-    its arguments name. Of a python only these are known, and only those that look like configs.
+    """One shell: its directory, the files that it reads and the paths that it writes. `named`: the files that its
+    arguments name. For a Python program only these are known, and only those that look like configs.
     """
 
     pid: int
@@ -46,7 +46,7 @@ class Shell:
     named: Mapping[str, Stamp] = field(default_factory=dict)
 
     def script(self, argv: Sequence[str]) -> tuple[str, Held | None] | None:
-        """The word of `argv` that names its script, and the file that it has open as that."""
+        """The word of `argv` that names the script, and the open file of that script."""
         word = script_of(argv)
         kept = [one for one in self.reads if one.fd >= SCRIPT_FD]
         for one in kept:
@@ -58,12 +58,12 @@ class Shell:
 
     @property
     def lists(self) -> tuple[Held, ...]:
-        """What its loops read."""
+        """The files that its loops read."""
         return tuple(one for one in self.reads if one.fd < SCRIPT_FD)
 
 
 def script_of(argv: Sequence[str]) -> str | None:
-    """The word that names the script a shell was started with; None for `-c`, `-s` and a prompt."""
+    """The word of `argv` that names the script; None for `-c`, `-s` and an interactive shell."""
     words = iter(argv[2:] if argv and basename(argv[0]) == "busybox" else argv[1:])
     for word in words:
         if word == "--":

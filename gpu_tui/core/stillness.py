@@ -36,7 +36,7 @@ def computes(
 
 
 def still(cell: Cell, seconds: float, works: bool | None, *, cpu: bool = False) -> Cell:
-    """The row of a cell of which nothing moved for so long; `cpu`: its process computes, whatever its cards do."""
+    """The row of a cell that has not moved for `seconds`; `cpu`: its process computes, whatever its cards do."""
     quiet = f"nothing of it moved for {span(seconds)}"
     if cpu and not works:
         works = True

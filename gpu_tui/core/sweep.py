@@ -93,7 +93,7 @@ class CellEvidence:
     begun: float | None = None  # the part at which this attempt was first seen
     artifact_why: str | None = None  # where it is instead, or why that is not known
     best: Mapping[str, float] = field(default_factory=dict)  # its best_metrics.json
-    # Its log says that it came to its end: its counters or its last words, and no failure.
+    # By its log it came to its end: the counters or the last words say so, and there is no failure.
     ended_by_log: bool = False
     artifact_old: bool = False  # its artifact was written before this attempt began
 
@@ -131,17 +131,16 @@ class Cell:
     never_run: bool = False  # the queue went past it, or ended, without starting it
     # Its id at whatever else runs it; None for a cell of our own queue script.
     job: str | None = None
-    listed: bool = False  # what runs it keeps a list of its jobs and of their ends
+    listed: bool = False  # its runner keeps a list of jobs and of their ends
     # The kind of finding that its bad end is, where it is no plain crash.
     finding: str | None = None
     then: str | None = None  # what began in the place of one that is gone
     seen_at: float | None = None  # it was at work then, and is gone without a word
     # It runs, and nothing of it moved for longer than a stall takes.
     still_seconds: float | None = None
-    computes: bool | None = (
-        None  # then: whether it does, as cards and CPU tell; None where nobody can tell
-    )
-    halted: bool = False  # it runs, and a signal or a debugger holds it
+    # With still_seconds: whether it computes, by cards and CPU; None if that is not known.
+    computes: bool | None = None
+    halted: bool = False  # it runs, and a signal or a debugger has stopped it
 
     @property
     def share(self) -> float | None:
@@ -163,11 +162,11 @@ class Cell:
 class Queue:
     """The whole queue of one instance, joined from roster, log and evidence.
 
-    `total` counts every line that the queue script takes for a cell, also what has no row here. `more`: a program
-    that started cells is alive, and no list names what it starts next; `total` is None then.
+    `total` counts every line that the queue script takes for a cell, also those without a row here. `more`: a
+    program that started cells is alive, and no list names what it starts next; `total` is None then.
     `doubts` are the sentences in which the log contradicts itself; `notes` say what else to know of the counts.
-    `unplanned` are names that QUEUE DONE lists as failed and that are no cell of this queue. `unread_logs`: logs
-    of cells that are older than those that are read.
+    `unplanned` are names that QUEUE DONE lists as failed and that are no cell of this queue. `unread_logs` counts
+    logs of cells that are not read because newer ones are.
     """
 
     cells: tuple[Cell, ...] = ()
@@ -200,7 +199,7 @@ class Queue:
 
 
 def gives_no_cell(roster: Track[object], *, logged: bool) -> bool:
-    """The queue file was looked at and no cell is known of it; `logged`: its log names some."""
+    """Whether the queue file was read and no cell of it is known; `logged`: the queue's log names some."""
     value = roster.value
     return not (logged or roster.latest is None or (isinstance(value, Roster) and value.cells))
 

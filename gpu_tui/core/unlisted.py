@@ -1,4 +1,4 @@
-"""Whether runs may follow that no list names: those of a shell's loop, of xargs, parallel or make. Pure."""
+"""Decides whether runs may follow that no list names: those of a shell loop, of xargs, parallel or make. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpu_tui.core.restarts import AT_ONCE, INIT
 # Programs that start one command after another. GNU parallel is a script of perl.
 STARTERS = frozenset({"xargs", "parallel", "make", "gmake", "just", "task", "snakemake", "rush"})
 INTERPRETERS = ("perl", "python")
-# What starts shells for people or for the whole box: the shells above it are not a queue's.
+# Programs that start shells for people or for the whole box: the shells above them are not a queue's.
 SERVERS = (
     *(*SSH_SERVERS, *MULTIPLEXERS, "systemd", "cron", "atd", "login", "node", "code-server"),
     *("containerd-shim", "conmon", "supervisord", "s6-", "runsv"),
@@ -59,17 +59,17 @@ def more_may_follow(
 
 
 def _above(job: Job, table: Mapping[int, Process], read_at: float) -> Iterator[Process]:
-    """The ancestors of a job that are alive, the nearest first, up to what serves a person or the whole box."""
+    """The living ancestors of a job, nearest first, up to a program that serves a person or the whole box."""
     last_seen = job.seen_at or job.finished_at
     for pid in job.pids[1:]:
         one = table.get(pid)
         if pid == INIT or (one is not None and _is_a_server(one)):
             return
         if one is None:
-            continue  # it went with the job; what started it may live on
+            continue  # it ended with the job; its own parent may be alive
         began = None if one.age_seconds is None else read_at - one.age_seconds
         if None not in (began, last_seen) and (began or 0.0) > (last_seen or 0.0) + SLACK:
-            continue  # the number was given to another process since
+            continue  # the PID was reused by another process
         yield one
         if is_typed_at(one):
             return
@@ -88,7 +88,7 @@ def _is_an_agent(one: Process) -> bool:
 
 
 def _drives(one: Process, job: Job, row: Process | None) -> bool:
-    """A program of Python that starts trainings as programs of their own; `row`: the job's process, if it lives."""
+    """Whether a Python program starts trainings as separate programs; `row`: the job's process, if it lives."""
     if _is_an_agent(one):
         return True
     words = [basename(word) for word in one.argv[:5]]
@@ -100,7 +100,7 @@ def _drives(one: Process, job: Job, row: Process | None) -> bool:
 
 
 def _starts_more(one: Process) -> bool:
-    """A shell that runs a script or a loop, or a program that starts one command after another."""
+    """Whether a process is a shell that runs a script or a loop, or a program that starts one command after another."""
     words = [basename(word) for word in one.argv]
     if words[:1] == ["busybox"]:
         del words[0]
@@ -128,10 +128,10 @@ def _command_of(argv: Sequence[str]) -> str | None:
 
 
 def _in_turn(jobs: Sequence[Job], now: float) -> bool:
-    """Of the jobs of one prompt: one began after another had ended, as in a loop that was typed there.
+    """Whether one of the jobs of one prompt began after another had ended, as in a loop that was typed there.
 
-    Jobs that were put in the background side by side are no loop. After the last one of a loop has ended,
-    the next may take a moment to begin.
+    Jobs that run side by side in the background are no loop. After one job of a loop has ended, the next may take a
+    moment to begin.
     """
     live = [job for job in jobs if job.live]
     gone = [job for job in jobs if not job.live and job.finished_at is not None]

@@ -66,7 +66,7 @@ NO_TIMES: Mapping[str, float] = {}
 class Vanished:
     """Feed it the tables of one source and of processes; it remembers who is no longer in them."""
 
-    ended: Collection[str] = ()  # those whose end is known: they are kept before the others
+    ended: Collection[str] = ()  # runs whose end is known: they are dropped last
     _last: dict[str, Job] = field(default_factory=dict)
     _gone: dict[str, Job] = field(default_factory=dict)
     _unlisted: set[str] = field(default_factory=set)  # of those: whose process was seen since

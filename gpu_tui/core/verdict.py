@@ -36,7 +36,7 @@ class Verdict(StrEnum):
 ESCALATES = frozenset({Verdict.CRASHED, Verdict.UNREACHABLE, Verdict.PREEMPTED, Verdict.STALLED})
 
 
-LAST_WORK = 4  # times the silence of a stall: for what is computed after the last step
+LAST_WORK = 4  # times `stall_after`: how long a run may compute after its last step
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _over_but_alive(seen: Evidence) -> str | None:
 
 
 def _over_and_works(seen: Evidence) -> str | None:
-    """A last evaluation, or results that are written, may be silent for long."""
+    """The reason for a run at its end that still computes. A last evaluation or a save may be silent for long."""
     quiet = _over_since(seen)
     if quiet is None or not seen.computes:
         return None
@@ -128,7 +128,7 @@ def _over_and_works(seen: Evidence) -> str | None:
 
 
 def _over_since(seen: Evidence) -> float | None:
-    """Seconds since anything moved, where all that runs came to its end."""
+    """Seconds since anything moved, if every running cell came to its end."""
     if seen.hung is None:
         return None
     if seen.alive and seen.quiet_long:
@@ -402,7 +402,7 @@ def _blind_before(seen: Evidence) -> str | None:
 
 
 def _ends_unsaid(seen: Evidence) -> str | None:
-    """Runs that are over, of which nothing says how."""
+    """The reason for runs that are over and whose end nothing explains."""
     names = [cell.name for cell in seen.listed if cut_short(cell) is not None]
     if not names:
         return None

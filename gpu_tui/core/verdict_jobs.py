@@ -81,7 +81,7 @@ def listed_run(seen: Evidence) -> str | None:
 
 
 def listed_still(seen: Evidence) -> str | None:
-    """They run, and nothing moves; a card or process that computes may hide a training whose stdout is buffered."""
+    """The reason if listed jobs run and nothing moves. A computing card or process may be a training with buffered stdout."""
     runs = listed_run(seen)
     if not runs or not seen.listed_still or seen.works or seen.cpu_works:
         return None

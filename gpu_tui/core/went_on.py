@@ -40,7 +40,7 @@ class Trail:
     reports: dict[Shape, Progress] = field(default_factory=dict)  # the newest
     behind: set[Shape] = field(default_factory=set)  # of those behind the alarm
     advances: int = 0  # between the reports behind it: the first may have been on its way
-    finite: int = 0  # with the first, where a finite loss is printed
+    finite: int = 0  # of the advances, with the first: those that print a finite loss
     epochs: int = 0  # of the advances
     alarmed_at: float | None = None  # it was just written then
     since: float | None = None  # when the first report behind it was just written
@@ -48,9 +48,9 @@ class Trail:
     alarmed: tuple[int, str] | None = None
     traceback_at: int | None = None
     chained: bool = False
-    direct: bool = False  # chained, and what stands above is the cause
+    direct: bool = False  # chained by "direct cause": the exception above is the cause
     number: int = 0  # of the newest line
-    epoch: int | None = None  # the newest printed, be it on a line of its own
+    epoch: int | None = None  # the newest printed, also on a line of its own
 
     def alarm(self, at: float | None, *, early: bool = False) -> None:
         """An alarm stands here; `at`: it was just written. `early`: no buffer has been full before it."""

@@ -23,9 +23,9 @@ Fields = Mapping[str, str]
 
 
 def parse_memory(text: bytes) -> Memory | None:
-    """Memory by the cgroup that binds, else by the host; None where nothing was readable.
+    """Memory by the cgroup that limits the job, otherwise by the host; None if nothing was readable.
 
-    Of nested cgroups with a limit the one binds in which the least is left.
+    Of nested cgroups with a limit, the one with the least room counts.
     """
     levels = _levels(text)
     fields = levels[0]
@@ -33,7 +33,7 @@ def parse_memory(text: bytes) -> Memory | None:
     for version, used in (("v2", "v2.current"), ("v1", "v1.usage")):
         known = [_cgroup(version, level) for level in levels if used in level]
         if known:
-            if version == "v1":  # there a kill is counted in the victim's own cgroup alone
+            if version == "v1":  # v1 counts a kill only in the victim's own cgroup
                 known = _summed(known)
             binds = min(known, key=_room)
             return replace(binds, host_room=host_room, host_total=host_total)
@@ -53,7 +53,7 @@ def parse_memory(text: bytes) -> Memory | None:
 
 
 def _levels(text: bytes) -> list[Fields]:
-    """The fields of each nested cgroup, from ours outwards; what belongs to none is in the first."""
+    """The fields of each nested cgroup, from ours outwards; fields of no cgroup are in the first."""
     parts: dict[int, list[bytes]] = {0: []}
     at = 0
     for line in text.split(b"\n"):
@@ -63,14 +63,14 @@ def _levels(text: bytes) -> list[Fields]:
             if at >= MOST_LEVELS:
                 break
             continue
-        # Of every section the lines of the cgroups come last, or it has none.
+        # In each section the lines of the cgroups come last.
         home = at if key.startswith((b"v1.", b"v2.")) else 0
         parts.setdefault(home, []).append(line)
     return [_fields(b"\n".join(parts[number])) for number in sorted(parts)]
 
 
 def _host(fields: Fields) -> tuple[int | None, int | None]:
-    """What the machine can still give, and out of how much: its memory without huge pages, and its swap."""
+    """Room and total of the machine in bytes: its memory without huge pages, and its swap."""
     total, room = (_kib(fields.get(f"meminfo.{key}:")) for key in ("MemTotal", "MemAvailable"))
     if total is None or room is None:
         return None, None
@@ -88,7 +88,7 @@ def _room(memory: Memory) -> float:
 
 
 def _summed(known: list[Memory]) -> list[Memory]:
-    """Each with the kills of those inside it, too."""
+    """The cgroups, each with the OOM kills of those inside it added."""
     kills: int | None = None
     found = []
     for memory in known:

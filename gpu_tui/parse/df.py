@@ -23,9 +23,9 @@ _OCTAL = re.compile(r"\\([0-7]{3})", re.ASCII)
 MAX_BYTES = 16_384
 NOT_ASKED = "not asked: df of another mount does not return"
 HUNG = "df did not return: the mount behind it may be dead"
-_BARE = re.compile(r"[\w./~+-]{1,100}", re.ASCII)  # a path that df repeats as it was asked
-TURNED = "!"  # instead of a device, in a line of the mount table: the kernel made it read-only
-# What strerror says of a mount whose server or program is gone, in glibc and in musl.
+_BARE = re.compile(r"[\w./~+-]{1,100}", re.ASCII)  # a path that df prints unchanged
+TURNED = "!"  # in place of the device in a line of the mount table: the kernel made it read-only
+# Texts of strerror for a mount whose server or program is gone, in glibc and in musl.
 _STALE = re.compile(r"stale .{0,12}handle", re.IGNORECASE)
 _CUT_OFF = re.compile(
     r"not connected|endpoint shutdown|socket shutdown|connection (?:abort|refused|reset|timed out)|"
@@ -33,7 +33,7 @@ _CUT_OFF = re.compile(
     r"network (?:is|unreachable)|caused connection abort",
     re.IGNORECASE,
 )
-# And what it says of a path where no disk is at fault.
+# Texts of strerror for a path where the disk is not at fault.
 _NO_FAULT = re.compile(
     r"permission denied|operation not permitted|no such file|can't find mount point|not a directory|"
     r"symbolic link|name too long|not supported|not implemented|value too large|cannot read table|"
@@ -49,7 +49,7 @@ class MountEntry:
     directory: str
     fstype: str
     read_only: bool
-    turned: bool = False  # read-only by the kernel's own decision: it was mounted writable
+    turned: bool = False  # mounted writable, and made read-only by the kernel
 
 
 def parse_mount_table(text: bytes) -> Mapping[str, MountEntry]:
@@ -99,7 +99,7 @@ def parse_mount(
         why["inodes_used"] = NOT_REPORTED
     place = directory or directory2
     if place is not None and (own := path.rstrip("/") or "/") in (table or {}):
-        place = own  # a busybox names the first mount of the same device
+        place = own  # busybox's df names the first mount of the same device
     entry = _entry(place, table or {})
     if entry is None:
         why["fstype"] = "not in the mount table"
@@ -120,7 +120,7 @@ def parse_mount(
 
 
 def unasked(path: str) -> Mount:
-    """The row of a mount that was not asked about, because another one hangs."""
+    """The row of a mount for which df was not run, because another one hangs."""
     why = dict.fromkeys(("bytes_total", "bytes_used", "inodes_total", "inodes_used"), NOT_ASKED)
     return Mount(path, None, None, None, None, None, why=why)
 
@@ -138,7 +138,7 @@ def is_missing(mount: Mount) -> bool:
 
 
 def _row(output: bytes, code: int) -> tuple[int | str | None, int | None, int | None, str | None]:
-    """Size, used, available and mount point; instead of the size the reason where there is no row."""
+    """Size, used, available and mount point; without a row, the reason is in place of the size."""
     if code in TIMED_OUT:
         return HUNG, None, None, None
     lines = output[:MAX_BYTES].decode("utf-8", "replace").split("\n")
@@ -149,8 +149,8 @@ def _row(output: bytes, code: int) -> tuple[int | str | None, int | None, int | 
     size, used, available, directory = match.groups()
     if size == "-":
         return NOT_REPORTED, None, None, directory
-    # More free than there is, as some servers say, makes a used that is below nothing. An available below
-    # nothing is what root has taken of the reserved blocks.
+    # Some servers report more free than total space: then used is negative. Available is negative when root has used
+    # reserved blocks.
     return (
         int(size),
         None if used.startswith("-") else int(used),
@@ -167,10 +167,10 @@ def _complaint(lines: Sequence[str], code: int) -> str:
 
 
 def _trouble(why: str, path: str, table: Mapping[str, MountEntry]) -> str | None:
-    """What is wrong with the disk at `path` that gave no row, as `Mount.trouble` has it; None where nothing shows it."""
+    """The `Mount.trouble` of the disk at `path`, for which df gave no row; None if nothing shows a fault."""
     if why == HUNG:
         return "hung"
-    if why == NO_PATH:  # a busybox says so of a mount that is there, too, and cannot be read
+    if why == NO_PATH:  # busybox's df also says this of an existing mount that cannot be read
         return "error" if path in table else None
     if not why.startswith("df: ") or (_BARE.fullmatch(path) and path.lstrip("~") not in why):
         return None

@@ -6,7 +6,7 @@ What later readers may rely on:
 - Every segment that a carriage return overwrote is judged before it is forgotten. The line's label is
   the first in triage order of what any segment warns of, its severity the worst of all segments; its
   text and colours are those of the last segment that shows anything, and so is a label without
-  severity; its progress is the last that any segment reports. Within a traceback its place decides
+  severity; its progress is the last that any segment reports. Within a traceback its position decides
   (`tracebacks`): a source line raises no alarm, and the last line is the exception.
 - While a line has no newline yet it is emitted with `open=True` and replaced by the next line emitted,
   unless the caller asks for whole lines only (`unfinished=False`) and for the unfinished one by `peek`.
@@ -69,7 +69,7 @@ class LogReader:
     """Feed it chunks in order; it never waits and holds at most one unfinished line."""
 
     def __init__(self, *, goes_on: bool = False) -> None:
-        """`goes_on`: the line before was handed on as a whole one without its newline, which may come first."""
+        """`goes_on`: the previous line was already returned without its newline, which may now arrive first."""
         self._goes_on = goes_on
         self._splitter = LineSplitter()
         self._pending = NOTHING
@@ -162,7 +162,7 @@ class LogReader:
         items[first:] = map(self._tracebacks.read, items[first:])
 
     def _split(self, part: bytes, items: list[LogLine]) -> None:
-        """The same, each line alone."""
+        """Read the lines of a part one by one, without regard to tracebacks."""
         for piece in self._splitter.feed(part):
             if piece.end is End.OPEN:
                 self._pending = piece

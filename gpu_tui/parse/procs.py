@@ -1,7 +1,7 @@
 """The process table from /proc -> Process rows. Names and arguments are whatever a program wished.
 
-`stat` text: lines of `PID (NAME) STATE PPID START`, cut down on the box from /proc/PID/stat; of Python's programs with
-the CPU ticks behind them, of the user and of the system.
+`stat` text: lines of `PID (NAME) STATE PPID START`, shortened on the box from /proc/PID/stat. Lines of Python programs
+end with their CPU ticks, user and system.
 `cmdline` text: `==> DIR/PID/cmdline <==` before each list of arguments, NUL written as 0x1f.
 """
 

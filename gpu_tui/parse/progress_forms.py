@@ -124,7 +124,7 @@ NOT_A_STEP = re.compile(
     r"job)[ _]$|[@*] ?$|[a-z] / (?:optimizer )?$",
     re.IGNORECASE,
 )
-# `Training step0: 10 epochs` names a stage and how long it is to be.
+# `Training step0: 10 epochs` names a stage and its planned length.
 OF_A_STAGE = re.compile(
     r"(?<=[A-Za-z])[0-9]{1,6}: {1,3}[0-9]{1,9} (?:epochs?|steps?|iter\w{0,7}|rounds?)\b"
 )
@@ -193,7 +193,8 @@ RATE_NAMED = re.compile(
 )
 # `loss: 0.4:  10%|` and `Loss 0.4: : 0it` end a description, before its bar.
 _CLOCK_GOES_ON = r":(?!:? {0,8}(?:: {0,8})?(?<= )[0-9]{1,12}(?:%|it\b))"
-# A number of a unit or of things is no metric: `mem: 8.3 GB`, `step0: 10 epochs`. In `acc: 0.5 h: 7` it is another name.
+# A number with a unit, or one that counts things, is no metric: `mem: 8.3 GB`, `step0: 10 epochs`. In `acc: 0.5 h: 7`
+# the word is another metric's name.
 _NO_NAME = r"(?![\w/'-]|\.\w| {0,3}[:=#\[(]? {0,3}[-+0-9])"
 _NO_NAMES = r"(?! {1,2}(?:\w{1,20} ){0,3}\w{1,20} {0,2}[:=])"
 _UNIT = (
@@ -203,19 +204,6 @@ _UNIT = (
 COUNTED = re.compile(
     r" {1,2}(?:epochs?|steps?|iters?|iterations?|it|batch(?:es)?|rounds?|samples?|examples?|images?|files?|items?|tokens?|"
     rf"workers?){_NO_NAME}{_NO_NAMES}"
-)
-NAMED = re.compile(
-    r"\b(?:it|iters?|iterations?|(?:global_)?steps?|batch(?:es)?)/s(?:ec)?\)?[\"']?(?: ?[:=])? {1,4}"
-    r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/]|:[0-9])",
-    re.IGNORECASE,
-)
-# `loss: 0.4:  10%|` and `Loss 0.4: : 0it` end a description, before its bar.
-_CLOCK_GOES_ON = r":(?!:? {0,8}(?:: {0,8})?(?<= )[0-9]{1,12}(?:%|it\b))"
-# A number of things or of a unit is no metric: `step0: 10 epochs`, `mem: 8.3 GB`. `acc: 0.5 steps: 7` holds another name.
-_COUNTED = (
-    r" {1,2}(?:epochs?|steps?|iters?|iterations?|it|batch(?:es)?|rounds?|samples?|examples?|images?|files?|items?|tokens?|workers?|"
-    r"[kKMGT]i?[bB]|bytes|m?s/\w{1,12}|s|ms|us|secs?|seconds?|mins?|minutes?|hrs?|h|hours?|days?|W|[CF]|\u00b0[CF]|MHz|GHz|GFLOPS|TFLOPS)"
-    r"(?![\w/'.-]| {0,3}[:=#\[(]? {0,3}[-+0-9])"
 )
 NAMED = re.compile(
     rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|[aA]rray\(|"

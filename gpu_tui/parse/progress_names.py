@@ -107,8 +107,8 @@ def read_names(text: str, draft: Draft) -> None:
 
 
 def _boosted(text: str, start: int) -> list[tuple[str, Cut | None, int]]:
-    """The metrics of a round of boosting. A bare name is the first validation set's; the log loss of the only one is
-    the `val_loss`.
+    """The metrics of a boosting round (LightGBM, XGBoost). A bare name is the first validation set's; the log loss of a
+    single validation set is the `val_loss`.
     """
     found = [*forms.BOOSTED.finditer(text, start)]
     trains = [one["set"] in TRAINED or one["part"] == "train" for one in found]

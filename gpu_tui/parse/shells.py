@@ -1,4 +1,4 @@
-"""What `probe_shells` prints of the shells of a box and of the files that they hold open or were given -> `Shell` values."""
+"""Parses the output of `probe_shells`, shells and the files that they hold open or were given, into `Shell` values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpu_tui.parse.quoted import unquoted
 
 LONGEST = 1_000  # characters of a path
 MOST = 1_000  # lines of a section
-NO_BIRTH = frozenset({"0", "-", "W", "?"})  # where the file system or an old `stat` gives none
+NO_BIRTH = frozenset({"0", "-", "W", "?"})  # the file system or an old `stat` gives no birth time
 _LINK = re.compile(
     r"[`'‘\"]?(?:[^\n]*?/)?([0-9]{1,10})/(cwd|fd/([0-9]{1,6}))['’\"]? -> (.{1,16000})"
 )
@@ -25,7 +25,7 @@ _DELETED = " (deleted)"
 def parse_shells(
     links: bytes, reads: bytes, stats: bytes, before: Mapping[str, bytes]
 ) -> tuple[Shell, ...]:
-    """By pid. `before`: section `before.PID.FD` -> the text before the reading position, and a full stop."""
+    """Shells sorted by PID. `before`: section `before.PID.FD` -> the text before the reading position, and a full stop."""
     cwds: dict[int, str] = {}
     paths: dict[tuple[int, int], str] = {}
     for line in _lines(links):
@@ -88,6 +88,6 @@ def _lines(text: bytes) -> list[str]:
 
 
 def _told(text: bytes) -> str | None:
-    """The text before the position; None where it did not come to its end."""
+    """The text before the position; None if it did not arrive whole (its full stop is missing)."""
     told = text.decode("utf-8", "replace").rstrip("\n")
     return told.removesuffix(".") if told.endswith(".") else None

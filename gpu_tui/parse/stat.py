@@ -1,4 +1,4 @@
-"""What `stat -L -c '%i %s %Y %n'` prints -> a FileTable."""
+"""Parses the output of `stat -L -c '%i %s %Y %n'` into a FileTable."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What a line is in its traceback: a source line raises no alarm, and the last line is the exception, whatever its words.
+"""Recognises the parts of tracebacks: a source line raises no alarm, and the last line is the exception, whatever its
+words.
 
-A line alone does not show it: a logger that writes a traceback line by line puts its stamp before a source line that
-quotes an error, and an exception may have a name that no rule knows. So the lines are read in their order: a head, frames
-(`File "…", line 3, in f`), below each frame what is indented deeper, and then the first line that is indented less.
+A single line does not show its part: a logger that writes a traceback line by line puts its prefix before a source line
+that quotes an error, and an exception may have a name that no rule knows. So the lines are read in order: a head, frames
+(`File "…", line 3, in f`), the lines indented deeper below each frame, and then the first line that is indented less.
 Boxes are those of rich.
 """
 
@@ -16,10 +17,10 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Mark
 from gpu_tui.core.raised import stamped
 
-BLOCKS = 16  # tracebacks that are mixed line by line: those of ranks
-STRAYS = 8  # lines of others within one
+BLOCKS = 16  # tracebacks of ranks that may be mixed line by line
+STRAYS = 8  # foreign lines within one traceback
 NEAR = 3  # lines from an exception to the head of its copy by a logger
-LONGEST = 2_048  # characters of a line that are looked at
+LONGEST = 2_048  # characters of a line that are examined
 
 _HEAD = "Traceback (most recent call last)"
 _CHAIN = "above exception"
@@ -33,7 +34,7 @@ _EXCEPTION = re.compile(
 _ENDS_WELL = re.compile(r"SystemExit(?:: (?:0|None))?\s*$")
 _GROUP = re.compile(r"^([ |]{0,80})\+ Exception Group $")
 _BOX = re.compile(r"(?:^|(?<=\s))[╭┌+][─━-]{2,200} $")
-# Above a traceback that somebody survived: what an object raised as it was thrown away, what the logger itself raised.
+# Lines above a traceback that the program survived: raised by a destructor or by the logger itself, or quoted.
 _SURVIVED = re.compile(r"\bException ignored (?:in|on|while)\b|--- Logging error ---|^\s*>>> ")
 _TAG = re.compile(r"(?:rank|default|pid ?[=:]|worker|\[) ?\d{1,9}", re.IGNORECASE)
 
@@ -44,8 +45,8 @@ SURVIVED = Mark("warning", Severity.WARN, alarm=False)
 
 @dataclass(slots=True)
 class _Block:
-    """A traceback whose exception has not come. `head` and `indent` say how far its first line and its frames are
-    indented, behind `before`, which stands before each of its lines; None where none was seen.
+    """A traceback whose exception has not come yet. `head` and `indent` are the indentations of its first line and of
+    its frames, after the prefix `before` of each line; None if no such line was seen.
     """
 
     before: str
@@ -53,7 +54,7 @@ class _Block:
     indent: int | None = None
     box: bool = False
     survived: bool = False
-    copy: bool = False  # a logger writes once more what stands above
+    copy: bool = False  # a logger's copy of the traceback above
     framed: bool = False  # the line before was a frame
     strays: int = 0
     form: re.Pattern[str] = field(init=False)
@@ -62,7 +63,7 @@ class _Block:
         self.led_by(self.before)
 
     def led_by(self, before: str) -> None:
-        """What stands before each line; its digits change, but for those that name a rank."""
+        """Set the prefix of each line; its digits may change, except those that name a rank."""
         form, at = "", 0
         for tag in _TAG.finditer(before):
             form += _timeless(before[at : tag.start()]) + re.escape(tag[0])
@@ -70,27 +71,27 @@ class _Block:
         self.before, self.form = before, re.compile(form + _timeless(before[at:]))
 
     def body(self, text: str) -> str | None:
-        """The line behind that; None for the line of another."""
+        """The line after the prefix; None if the line has another prefix."""
         found = self.form.match(text)
         return text[found.end() :] if found else None
 
     @property
     def stripped(self) -> bool:
-        """Its lines came without their indentation."""
+        """Whether the lines came without their indentation."""
         return self.indent is not None and self.indent <= (1 if self.head is None else self.head)
 
 
 class Tracebacks:
-    """The lines of one log, in their order."""
+    """Reads the lines of one log in order."""
 
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
         self._above: Sequence[str] = ()  # the last two lines
         self._raised = ("", False)  # the last exception, and whether a logger wrote it
-        self._since = NEAR + 1  # lines behind it
+        self._since = NEAR + 1  # lines after it
 
     def read(self, line: LogLine) -> LogLine:
-        """The line, with the mark that it has where it stands."""
+        """The line, with its mark corrected by its position in a traceback."""
         mark = self._mark(line.text, self._above)
         self._above = (*self._above[-1:], line.text)
         return _marked(line, mark)
@@ -102,8 +103,8 @@ class Tracebacks:
         look: Callable[[bytes], LogLine],
         show: Callable[[bytes], str],
     ) -> None:
-        """The same of many lines of which few were `read`, all that alarm among them: to these are added those whose
-        mark is another here, and what joins two tracebacks.
+        """Correct the marks of many lines, of which only some were `read` (among them all that alarm). Adds to `read`
+        the lines whose mark changes here, and those that join two tracebacks.
         """
         for place in self._places(lines):
             raw, line = lines[place], read.get(place)
@@ -117,7 +118,7 @@ class Tracebacks:
         self._above = [show(raw) for raw in lines[-2:]]
 
     def _places(self, lines: list[bytes]) -> Iterator[int]:
-        """Those of a traceback, or at its begin; the others are counted."""
+        """Indexes of the lines that belong to a traceback or may begin one; the others are only counted."""
         body = b"\n".join(lines)
         if not self._blocks and not any(sign in body for sign in _RAW_SIGNS):
             self._since += len(lines)
@@ -129,7 +130,7 @@ class Tracebacks:
                 self._since += 1
 
     def _mark(self, text: str, above: Sequence[str]) -> Mark | None:
-        """The mark that a line has here; None where it is the one that it has alone."""
+        """The mark of a line at this position; None if the position does not change it."""
         self._since += 1
         if not self._blocks and not any(sign in text for sign in _SIGNS):
             return None
@@ -145,7 +146,7 @@ class Tracebacks:
     def _begin(self, text: str, above: Sequence[str]) -> Mark | None:
         start, _, end = text.partition(_HEAD)
         box, group = _BOX.search(start), _GROUP.match(start)
-        # IPython's begins with the name of the exception, which follows below as well.
+        # IPython's head begins with the name of the exception, which also follows below.
         if not _HEAD_ENDS.match(end) or (not box and not group and not end.startswith(":")):
             return None
         if box:
@@ -162,12 +163,12 @@ class Tracebacks:
         return SOURCE if block.copy else None
 
     def _add(self, block: _Block) -> None:
-        """In the place of one that goes on nowhere; what has more before its lines is asked first."""
+        """Add a block in place of an abandoned one; blocks with longer prefixes are tried first."""
         others = [one for one in self._blocks if one.before != block.before][1 - BLOCKS :]
         self._blocks = sorted([*others, block], key=lambda one: -len(one.before))
 
     def _frame_of_another(self, text: str) -> Mark | None:
-        """A frame whose head was not seen, or had a stamp that the frames have not."""
+        """Take a frame whose head was not seen (begins a block), or had another prefix (joins the block of that head)."""
         at = text.find('File "')
         if at < 0 or not _FRAME.match(text, at):
             return None
@@ -194,7 +195,7 @@ class Tracebacks:
             block.indent, block.framed, block.strays = indent, True, 0
             return SOURCE
         if block.indent is None:
-            if bare == "...":  # a session in a text
+            if bare == "...":  # a Python session quoted in a text
                 block.indent, block.survived = indent, True
                 return None
             block.indent = (block.head or 0) + 1
@@ -220,7 +221,7 @@ class Tracebacks:
         return SOURCE
 
     def _end(self, block: _Block, raised: str) -> Mark | None:
-        """Its exception."""
+        """End the block with its exception and return the exception's mark."""
         self._blocks.remove(block)
         if block.survived:
             return SURVIVED
@@ -230,12 +231,12 @@ class Tracebacks:
         self._raised, self._since = (raised, stamped(block.before)), 0
         if _ENDS_WELL.match(raised):
             return SOURCE
-        # Who only shows where it is prints frames, too.
+        # A stack dump (faulthandler, print_stack) has frames and no exception.
         return RAISED if block.head is not None else None
 
 
 def _marked(line: LogLine, mark: Mark | None) -> LogLine:
-    """An alarm that is none here is taken back; what was raised is one, but for a report between the frames."""
+    """The line with `mark` if that changes whether it alarms; an exception with a progress report keeps its own mark."""
     if mark is None or line.mark.alarm is mark.alarm or (mark is RAISED and line.progress):
         return line
     return replace(line, mark=mark)

@@ -250,7 +250,7 @@ BELOW_STOPS: tuple[Rule, ...] = (
 )
 
 BELOW_ENDS: tuple[Rule, ...] = (
-    # A wrong command line, in the box that Typer and rich-click draw around it.
+    # An error in the command line, in the box that Typer and rich-click draw.
     rule(
         "exception",
         FATAL,

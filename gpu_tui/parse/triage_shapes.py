@@ -90,7 +90,7 @@ _FRAMES = (
         r"^\s{4,40}(?:(?:el)?if|else|except|for|while|with)\b.{0,160}?: ?raise [\w.]{1,60}\("
     ),
     re.compile(r"^\[?\d{1,4}[-/:]\d\d[-/:]\d[\d:., TZ\]-]{4,24} raise [A-Z]\w{1,40}\("),
-    # Behind a level as well, where a logger took the indentation away.
+    # Also after a logger's level, where the indentation is lost.
     re.compile(
         r"^\[?\d{1,4}[-/:]\d\d[-/:]\d[\d:., TZ\]|-]{4,24}[\w.:]{0,60}[ |\[-]{1,4}(?:ERROR|CRITICAL|INFO|WARNING)[ |\]:-]{1,5}"
         r"(?:raise|return|await|yield) (?:await )?[A-Za-z_][\w.]{0,80}\("

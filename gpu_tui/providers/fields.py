@@ -54,7 +54,7 @@ def id_of(row: Row, name: str = "id") -> str:
 
 
 def text(row: Row, name: str, longest: int = 80) -> str | None:
-    """A text that is not empty, made harmless; some APIs pad theirs with blanks."""
+    """A non-empty text, stripped and made safe to print; None otherwise. Some APIs pad texts with blanks."""
     value = row.get(name)
     value = value.strip() if isinstance(value, str) else None
     return plain(value, longest) if value else None
