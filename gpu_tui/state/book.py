@@ -17,7 +17,7 @@ from gpu_tui.state.seen_before import SeenBefore
 
 FIRST_SECONDS = 60.0  # in which every probe has answered
 AT_ONCE = 5.0  # seconds between a line's arrival here and the date of its log
-SLACK = 60.0  # seconds between what two clocks, or two logs, say of one moment
+SLACK = 60.0  # seconds by which two clocks, or two logs, may differ about one moment
 WENT_ON, BEGAN_ANEW = " (the run went on)", " (a run began anew after it)"
 _HEAD = "(most recent call last)"
 _EXIT = re.compile(r"\bexit (\d{1,3})\b")
@@ -25,7 +25,7 @@ CELLS_KEPT = 500  # a hostile log may name no end of cells: the oldest make room
 
 
 class Ran(NamedTuple):
-    """When the last attempt at a cell began and ended, by our clock; None: not known. `basis` is of its end."""
+    """When the last attempt at a cell began and ended, by our clock; None: not known. `basis`: how the end is known."""
 
     began: float | None = None
     ended: float | None = None
@@ -38,12 +38,11 @@ class Book:
 
     instance: str
     since: float | None = None  # somebody looks without a gap
-    before: SeenBefore | None = None  # what earlier looks and earlier starts have seen
-    recalls: bool = (
-        True  # what is so at the first looks was so since then: nobody looked for a while otherwise
-    )
+    before: SeenBefore | None = None  # records of earlier looks and earlier starts
+    # Whether a condition at the first looks has its time from `before`; False after a long gap without looks.
+    recalls: bool = True
     ran: Mapping[str, Ran] = field(default_factory=dict)  # by cell
-    # Of cells whose end is known: alarms of logs that may not be read any more.
+    # By cell with a known end: alarms from logs that may not be read any more.
     recalled: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
     _at: float = 0.0  # of the last look
     _logged: dict[str | None, CellAlarms] = field(default_factory=dict)
@@ -96,7 +95,7 @@ class Book:
             self._raised[cell].forget(path)
 
     def date_log(self, path: str, written: float) -> None:
-        """What a log already held when it was first read was there when it was `written` last, by our clock."""
+        """Bound the times of the backlog of a log by when it was last `written`, by our clock."""
         for alarms in self._logged.values():
             alarms.date(path, written)
 
@@ -105,7 +104,7 @@ class Book:
         return self._logged[cell].failure(ended=ended) if cell in self._logged else None
 
     def cause(self, cell: str | None) -> Alarm | None:
-        """What ended a cell that has ended badly, also by what was read of it before."""
+        """The alarm that ended a cell which ended badly, also from earlier readings of its log."""
         recalled = self.recalled.get(cell, ()) if cell is not None else ()
         dead = (
             alarm
@@ -153,7 +152,7 @@ class Book:
         self._now = fresh
 
     def _first(self, made: Finding, condition: Condition, now: float) -> Finding:
-        """A condition that was not so at the last look: since when it is."""
+        """The finding of a condition that the last look did not have, with the time since when it holds."""
         first = now - (now if self.since is None else self.since) < FIRST_SECONDS
         since = condition.since
         if since is not None and since <= now and (first or condition.since_basis == QUEUE_LOG):
@@ -176,7 +175,7 @@ class Book:
     ) -> tuple[Finding, ...]:
         """All findings, worst first, then newest. A cause named by a log line covers the bare verdict.
 
-        `since`: what an alarm of a cell has cost, in words; None where nothing is to be said of that.
+        `since` returns the words for the time and money lost since an alarm of a cell, None for none.
         """
         merged: dict[tuple[str, str | None, str], Finding] = {}
         for finding in self._from_logs(since):
@@ -232,8 +231,8 @@ class Book:
         return self._timed(made, ends=ends)
 
     def _timed(self, made: Finding, *, ends: bool) -> Finding:
-        """With better times for what was read in a log's backlog: `ends` = it ended the attempt, and so was when that
-        ended; and an earlier look may have seen it happen.
+        """Improve the times of a finding from a log's backlog, by earlier looks and by the cell's end. `ends`: the
+        finding ended the attempt, so that both have one time.
         """
         if not {made.first_basis, made.last_basis} & BOUNDS:
             return made
@@ -247,7 +246,7 @@ class Book:
         if known is None or (ran.began is not None and known.first < ran.began - SLACK):
             return made
         saw = known.first_basis not in BOUNDS and known.first <= made.first_seen + AT_ONCE
-        # The box's clock is read anew at every look: the same date of a log differs by a second or two.
+        # The box's clock is measured at every look, so that the same date of a log differs by a second or two.
         same = made.first_basis == known.first_basis and known.first <= made.first_seen + AT_ONCE
         if made.first_basis != SEEN and (saw or same or known.first < made.first_seen):
             made = replace(made, first_seen=known.first, first_basis=known.first_basis)
@@ -261,7 +260,7 @@ class Book:
         return made
 
     def _copied_from(self, alarm: Alarm) -> str | None:
-        """The cell whose own log says the same: a queue prints the log of a cell that failed once more."""
+        """The cell whose own log has the same alarm: a queue may print the log of a failed cell again."""
         for cell in self._logged:
             known = self.failure(cell, ended=True) if cell is not None else None
             if known and known.label == alarm.label and alarm.text.endswith(known.text):
@@ -269,7 +268,7 @@ class Book:
         return None
 
     def _exit(self, cell: str | None, alarm: Alarm) -> str:
-        """The exit code of this cell, where its runner told one that the log does not say: evidence of a cause."""
+        """The exit code of this cell as added evidence, if its runner reported one and the alarm's text has none."""
         known, cause = self._now.get(("crashed", cell, None)), self.cause(cell)
         found = _EXIT.search(known.evidence) if known else None
         if found is None or cause is None or cause.label != alarm.label:

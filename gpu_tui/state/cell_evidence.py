@@ -84,7 +84,7 @@ def _ended(kept: InstanceState, name: str, offset: float) -> float:
 def _with_end(
     kept: InstanceState, name: str, seen: CellEvidence, found: Found | None, offset: float
 ) -> CellEvidence:
-    """With what its log says of the end of an attempt of which the queue's log has only the start."""
+    """Add the end that the cell's own log reports, for an attempt of which the queue's log has only the start."""
     run = kept.queue_history.runs.get(name)
     if run is None or run.ended or not (seen.alive is False or run.interrupted):
         return seen

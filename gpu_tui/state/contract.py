@@ -41,7 +41,7 @@ def fleet_verdict(view: FleetView) -> str:
 
 
 def _ends_unsaid(view: FleetView) -> bool:
-    """A run is over, and nothing says how it ended."""
+    """Whether a run is over and nothing says how it ended."""
     told = {(found.instance, found.cell) for found in view.findings if found.kind == UNTOLD}
     return any(
         (one.name, cell.name) in told and cell.state is CellState.CANNOT_TELL
@@ -304,7 +304,7 @@ def _queue(queue: Queue, view: InstanceView) -> Json | None:
 
 
 def logs_not_read(queue: Queue) -> str | None:
-    """The logs of cells that are older than those that are read, as a person reads it."""
+    """`12 older logs not read`; None if every log of a cell is read."""
     if not queue.unread_logs:
         return None
     return say("{logs} not read", logs=counted(queue.unread_logs, "older log"))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpu_tui.state.instance import InstanceState
 
 NO_PRICE = "no price in the fleet file, and none from an API"
-LOST_REPORTS = 3  # in a row that are NaN or Inf: from there on they are no odd batch
+LOST_REPORTS = 3  # NaN or Inf reports in a row; fewer may be one odd batch
 OVER = ("stopped", "ended", "gone")
 STORAGE = "it is stopped: what its storage costs is not known, and not zero"
 ENDED = "it ended for ever: whether anything of it still bills is not known"
@@ -112,10 +112,10 @@ def price_of(cost: Cost, seconds: float) -> str | None:
 
 
 def lost_since(alarm: Alarm, cell: Cell | None, cost: Cost, now: float) -> str | None:
-    """What a run has cost since its metric is NaN or Inf, from the third report in a row on.
+    """Time and money spent since a metric became NaN or Inf, in words, from the third report in a row on.
 
-    When reports were written that were there before we looked is reckoned from how far they came in the time that the
-    cell has run ("about"), else it is at most that time.
+    If the reports were there before we looked, the time is estimated from the share of the run that they cover
+    ("about"); without counters it is at most the time that the cell has run ("up to").
     """
     lost = alarm.lost
     if lost is None or lost.reports < LOST_REPORTS:

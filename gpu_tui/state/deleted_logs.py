@@ -1,4 +1,4 @@
-"""What still counts of cells whose logs were deleted: a finding ends with the log and the queue that it is about."""
+"""Drops jobs and findings of cells whose logs were deleted: a finding ends with its log and its queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpu_tui.state.instance import InstanceState
 
 
 def queue_is_gone(kept: InstanceState, now: float) -> bool:
-    """Both the queue file and the queue's log were looked for, and neither is there."""
+    """Whether both the queue file and the queue's log are known to be missing."""
     named, files = kept.instance.queue, kept.fresh(metrics.FILES, now)
     if named.file is None or files is None or (named.log is not None and named.log in files.found):
         return False
@@ -24,7 +24,7 @@ def queue_is_gone(kept: InstanceState, now: float) -> bool:
 
 
 def without_deleted(kept: InstanceState, tables: Iterable[JobTable], now: float) -> list[JobTable]:
-    """Without the runs that ended and whose logs are not there any more."""
+    """The tables without runs that ended and whose logs were deleted."""
     gone = _Deleted(kept, now)
     return [
         replace(table, jobs=tuple(job for job in table.jobs if job.live or job.stdout not in gone))
@@ -35,7 +35,7 @@ def without_deleted(kept: InstanceState, tables: Iterable[JobTable], now: float)
 def standing(
     kept: InstanceState, findings: Iterable[Finding], queue: Queue, now: float
 ) -> Iterator[Finding]:
-    """Without those of cells that are in no queue and whose log is not there any more."""
+    """The findings without those of cells that are in no queue and whose log was deleted."""
     gone, names = _Deleted(kept, now), {cell.name for cell in queue.cells}
     for found in findings:
         about_log = found.source.startswith("log:") and found.cell is not None
@@ -44,7 +44,7 @@ def standing(
 
 
 class _Deleted:
-    """The paths that the pattern of the cells' logs covers and that a fresh table of files does not hold."""
+    """The set of paths that the pattern of cells' logs covers and that a fresh table of files does not list."""
 
     def __init__(self, kept: InstanceState, now: float) -> None:
         pattern = kept.instance.logs

@@ -110,7 +110,7 @@ def evidence_of(
     *,
     runner_gone: bool,
 ) -> Evidence:
-    """The facts at `now`. What is stale is not known. `runner_gone`: a finding says so."""
+    """The facts at `now`. Stale readings count as unknown. `runner_gone`: there is a finding about it."""
     witness = kept.witness
     stopped = stop_mark({kind: at for kind, (at, _) in anchored.items()})
     last = _last_run(kept)
@@ -130,7 +130,7 @@ def evidence_of(
     session = witness.session
     scheduler, jobs, jobs_why = scheduled(kept, now)
     quiet = _at_most(None if seen is None else witness.life.quiet(seen), signs, youth)
-    # A card that nobody has looked at may compute.
+    # A card without a reading may compute.
     listed = _at_most(_listed_quiet(kept, queue, now, seen) if table else None, signs, youth)
     limit = stall_after(kept.instance.stall_after, _typical_gap(kept, queue))
     hung = hung_of(kept, queue) if max(quiet or 0.0, listed or 0.0) > limit else Hung()
@@ -185,7 +185,7 @@ def evidence_of(
 
 
 def _cpu_works(kept: InstanceState, run: Run | None, now: float) -> bool:
-    """What trains, or a job that is listed, keeps a core at work."""
+    """Whether a trainer or a listed job keeps a core busy."""
     processes = kept.fresh(metrics.PROCESSES, now)
     pids = {one.pid for one in run.trainers} if run else set()
     for metric in (metrics.TMUX, metrics.DETACHED):
@@ -195,7 +195,7 @@ def _cpu_works(kept: InstanceState, run: Run | None, now: float) -> bool:
 
 
 def _runner(kept: InstanceState, now: float, run: Run | None, *, gone: bool) -> bool | None:
-    """Whether the queue's own shell lives; without its files only a shell that was seen and is missing tells."""
+    """Whether the queue's own shell lives; None if unknown. Without the shells' files, False needs one seen before."""
     if run is None or not run.alive:
         return None
     if gone or run.runners:

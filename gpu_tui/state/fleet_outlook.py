@@ -31,7 +31,7 @@ class FleetBooks:
     def __init__(self, history: History | None = None) -> None:
         self._books: dict[str, Book] = {}
         self._since: float | None = None
-        # Other fleets of this user share these records.
+        # All fleets of this user share these records.
         self.seen_before = SeenBefore(history or NoHistory(), "", drops=False)
 
     def take(self, seen: FleetNow) -> Mapping[str, tuple[Finding, ...]]:
@@ -64,7 +64,7 @@ def fleet_view(
     channels: tuple[AlertChannel, ...] = (),
     session: Session | None = None,
 ) -> FleetView:
-    """The whole fleet at `now`; `acknowledged` maps the id of a finding to when that was."""
+    """The whole fleet at `now`; `acknowledged` maps the id of a finding to the time of its acknowledgement."""
     views, outliving = _outlived(views, accounts)
     strangers = unlisted(accounts, (view.instance for view in views), now)
     platforms = {view.instance.platform: view.profile.title for view in views if view.profile}

@@ -71,12 +71,12 @@ class FollowedLogs:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The logs of which anything is known."""
+        """The paths of all logs with an entry."""
         return frozenset(source.path for source in self._followed)
 
     @property
     def failed(self) -> Mapping[str, str]:
-        """By path, why a log cannot be read, of which no line came before."""
+        """By path, why a log cannot be read, for logs without any line so far."""
         told = self._followed.items()
         return {at.path: one.error for at, one in told if one.error and not one.buffer.end}
 
@@ -123,8 +123,8 @@ class FollowedLogs:
         return {cell: why for cell, why in told.items() if why is not None}
 
     def stillness(self, *, by_file: bool = False) -> dict[str, tuple[float, float | None]]:
-        """Of each cell whose logs are all followed: since when none has moved, and its typical pause; `by_file`: only
-        where the box's own time of each file tells.
+        """By cell whose logs are all followed: since when none has moved, and its typical pause. `by_file`: only cells
+        for which the box's own time of each file is known.
         """
         told: dict[str, tuple[float, float | None]] = {}
         unread: set[str] = set()

@@ -1,5 +1,5 @@
-"""The first line of `check`: every box that needs a person, with its cells and the cause. One state gives one line,
-in whatever order its findings came.
+"""Writes the first line of `check`: every box that needs a person, with its cells and the cause. The same state gives
+the same line, in whatever order its findings came.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from gpu_tui.state.views import FleetView
 BOXES_SHOWN, CAUSES_SHOWN, CELLS_SHOWN = 4, 2, 4
 NAME = 40  # characters of a cell's name
 LINE = 240
-JUST_NOW = 60.0  # seconds: what a look finds so late may be as old as the box
+JUST_NOW = (
+    60.0  # seconds: a condition first seen within them may be much older, so its time is left out
+)
 
 
 def headline(view: FleetView) -> str:
@@ -30,7 +32,7 @@ def headline(view: FleetView) -> str:
     told: list[tuple[tuple[int, int], str]] = []
     for name, findings in of_box.items():
         worst = min(found.severity.rank for found in findings)
-        rank = worst if name in order else -1  # it is in no fleet file: it bills, and nobody looks
+        rank = worst if name in order else -1  # in no fleet file: it bills unwatched
         words, box = _causes(findings, view.taken_at), plain(name, NAME)
         of_cells = one_a_cell(findings)[0][0].cell is not None
         words = headed(box, words) if of_cells else f"{box} {words}"
@@ -48,7 +50,7 @@ def headline(view: FleetView) -> str:
 
 
 def one_a_cell(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Findings of one box by kind, worst first, each cell under its worst; of equals under the cause."""
+    """Findings of one box grouped by kind, worst first. Each cell is in one group: its worst, then its cause."""
     first: dict[str | None, Finding] = {}
     bare: list[Finding] = []
     for found in in_order(findings):
@@ -87,8 +89,8 @@ def cause_words(group: Sequence[Finding], now: float) -> str:
 
 
 def last_time(group: Iterable[Finding], now: float) -> str:
-    """When the last of them happened, by the box's evidence; `≤`: at that time at the latest. Empty where that is
-    only now.
+    """When the last of the findings happened, by evidence from the box; `≤` marks an upper bound. Empty if it was just
+    now.
     """
     last = max(group, key=lambda found: found.at, default=None)
     if last is None or now - last.at < JUST_NOW:

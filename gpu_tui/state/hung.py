@@ -1,4 +1,4 @@
-"""Cells that run although their log came to its end: a process that hangs, or a server that it has become."""
+"""Detects cells that still run although their log came to its end: a process that hangs or has become a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import ending_of
 from gpu_tui.state.late_reader import reports
 
-# What servers of Python print when they are ready, and for each request.
+# Lines that Python servers print when they are ready, and for each request.
 _SERVES = re.compile(
     r"\b(?:uvicorn|hypercorn|gunicorn|waitress|streamlit)\b|application startup complete|debugger is active"
     r"|\b(?:listening|serving|running|started|available|ready)(?: \w+)? (?:at|on)\b.{0,40}(?::\d{2,5}\b|\bport\b|https?://)"
@@ -24,14 +24,14 @@ _SERVES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """`words`: how one cell came to its end, where all that run did or serve; `serves`: one of them serves."""
+    """`words`: how one cell came to its end, if every running cell did so or serves; `serves`: one of them serves."""
 
     words: str | None = None
     serves: bool = False
 
 
 def hung_of(kept: InstanceState, queue: Queue) -> Hung:
-    """The cells that run now, taken together. Reads their last lines: ask only where nothing moves."""
+    """Judge the running cells together. Reads their last lines, so call it only while nothing moves."""
     runs = [cell for cell in queue.cells if cell.state is CellState.RUNNING]
     serving = {cell.name for cell in runs if serves(kept, cell.name)}
     words = [at_end(kept, cell) for cell in runs if cell.name not in serving]
@@ -42,7 +42,7 @@ def hung_of(kept: InstanceState, queue: Queue) -> Hung:
 
 
 def at_end(kept: InstanceState, cell: Cell) -> str | None:
-    """How the log of a cell says that it came to its end; None where it does not."""
+    """How the log of a cell says that it came to its end; None if it does not."""
     end = ending_of(kept, cell.name)
     if end.failure is not None:
         return None
@@ -52,7 +52,7 @@ def at_end(kept: InstanceState, cell: Cell) -> str | None:
 
 
 def serves(kept: InstanceState, name: str) -> bool:
-    """Below the last report and the last word of training, a log of this cell shows a server."""
+    """Whether a log of this cell has a server's line after the last report and the last word of training."""
     for source, log in kept.logs.buffers.items():
         if source.cell != name:
             continue

@@ -53,10 +53,9 @@ from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, T, cpu_rates, utilization
 from gpu_tui.state.witness import Witness
 
-NO_DATE = (
-    946_684_800.0  # 2000: a file system that keeps no dates, or an unpacked archive, says less
-)
-SHORT_CUT = 120.0  # seconds: what was so before it and is after it was so all the while
+# The year 2000. File systems without dates and unpacked archives have earlier dates.
+NO_DATE = 946_684_800.0
+SHORT_CUT = 120.0  # seconds: a condition before and after a shorter link cut held during it
 QUEUES_FOUND = 8  # logs of queues that nobody named
 
 
@@ -105,7 +104,7 @@ class InstanceState:
         self.joined = Joined()
         self.log_lives = LogLives()
         self._contact_written = 0.0
-        # By log: when its backlog was read, and up to which byte, until a date of the file is known for it.
+        # By log, until the date of its file is known: when its backlog was read, and up to which byte.
         self._undated: dict[str, tuple[float, int | None]] = {}
         # Lines that wait to be judged, from here on.
         self._came: tuple[LogSource, int, int | None] | None = None
@@ -191,7 +190,7 @@ class InstanceState:
                 self.past.look(self.tracks, self.series, zone, event.at)
 
     def _judge_queue(self) -> None:
-        """Whether the queue that the fleet file names tells what runs; else what was found counts."""
+        """Decide whether the queue that the fleet file names gives cells; otherwise runs found on the box count."""
         files = self.instance.queue
         roster = self.tracks.get(metrics.ROSTER.name, NO_TRACK)
         useless = bool(files.file) and gives_no_cell(roster, logged=bool(self.queue_history.runs))
@@ -302,7 +301,7 @@ class InstanceState:
         self._date_logs()
 
     def _date_logs(self) -> None:
-        """The date of a log bounds its backlog, if it was read after that, or of a file that already held all of it."""
+        """Bound each backlog by the date of its log, if that was read later or the file already held all of it."""
         good = self.tracks.get(metrics.FILES.name, NO_TRACK).good
         table = self.value(metrics.FILES)
         if good is None or table is None or self.timeline.skew is None:

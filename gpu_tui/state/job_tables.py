@@ -160,7 +160,7 @@ def told_once(tables: list[JobTable]) -> list[JobTable]:
         pid for t in tables if t.source == metrics.TMUX.name for job in t.jobs for pid in job.pids
     }
 
-    # A second program of a pane whose first one writes to a file has no row but its own.
+    # If the first program of a pane writes to a file, a second one in the pane needs a row of its own.
     def in_pane(job: Job) -> bool:
         return job.stdout is None and not panes.isdisjoint(job.pids)
 
@@ -222,7 +222,7 @@ def _left_last(tables: list[JobTable], endings: Mapping[str, Ending]) -> list[Jo
 
 
 def _left(job: Job, endings: Mapping[str, Ending]) -> Job:
-    """A file that nobody writes any more: where it was read and says nothing of an end, that is a finding."""
+    """The job of an output file that no process writes; one that was read and reports no end is a finding."""
     told = ended(job, endings.get(job.name, Ending()))
     return replace(job, finding=UNTOLD) if told is job and job.name in endings else told
 
@@ -240,8 +240,8 @@ def _logs(
 
 
 def ended_by_logs(kept: InstanceState, now: float, alive: bool | None) -> Mapping[str, Job]:
-    """By cell, what its own log says of its end: for a queue that has no log, or one that names no cell. A log that
-    is older than the queue's file is one of an earlier attempt.
+    """By cell, the end that its own log reports, for a queue without a log or with one that names no cell. A log that
+    is older than the queue file belongs to an earlier attempt.
     """
     file, files = kept.instance.queue.file, kept.value(metrics.FILES)
     queued = files.found.get(file) if files is not None and file is not None else None
@@ -294,7 +294,7 @@ def _log_table(
 
 
 def _ended_logs(kept: InstanceState, files: FileTable, now: float) -> frozenset[str]:
-    """The logs that were read to their end, where no card computes for a program that is not recognised."""
+    """Paths of logs that were read to their end; none while a card computes for an unrecognised program."""
     busy = utilization(kept.fresh(metrics.GPUS, now))
     if busy is not None and busy > BUSY_SHARE:
         return frozenset()
@@ -306,7 +306,7 @@ def _ended_logs(kept: InstanceState, files: FileTable, now: float) -> frozenset[
 
 
 def _taken(kept: InstanceState, tables: list[JobTable], files: FileTable) -> frozenset[str]:
-    """The logs of jobs, however they are spelled, and other names of logs that are read."""
+    """Paths of the logs of jobs, in the spellings of the file table, and other names of logs that are read."""
     jobs = {one_spelling(job.stdout) for table in tables for job in table.jobs if job.stdout}
     return other_names(kept, files) | {path for path in files.found if one_spelling(path) in jobs}
 
@@ -382,7 +382,7 @@ class _Endings(Mapping[str, Ending]):
 
 
 def ending_of(kept: InstanceState, name: str) -> Ending:
-    """The end of one cell, as far as its followed logs say it."""
+    """The end of one cell, as far as its followed logs report it."""
     alarm = kept.book.failure(name, ended=True)
     trace = kept.cells.get(name)
     place = trace.course.place if trace else None

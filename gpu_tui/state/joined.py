@@ -15,7 +15,9 @@ from gpu_tui.core.sweep import Cell
 
 @dataclass(slots=True)
 class Joined:
-    """`state/queue_rows`, `state/unread`, `state/cell_evidence`, `state/job_tables`, `state/signs` and `state/stillness` fill it; nothing else reads it."""
+    """Cached intermediate results. Only `state/queue_rows`, `state/unread`, `state/cell_evidence`, `state/job_tables`,
+    `state/signs` and `state/stillness` fill and read it.
+    """
 
     join: Join | None = None
     made_of: tuple[object, ...] = ()
@@ -23,6 +25,6 @@ class Joined:
     shelf: tuple[Layout, FileTable, Shelf] | None = None  # of the last table of files
     said: dict[LogSource, tuple[int, LastWord | None]] = field(default_factory=dict)  # by version
     written: tuple[FileTable, Mapping[str, float]] | None = None  # each name in it -> its last time
-    # By path, why a log was not read; of these files, while these paths are opened and those failed.
+    # (file table, opened and failed paths, by path why a log was not read): valid while the first two are the same.
     unread: tuple[FileTable, object, Mapping[str, str]] | None = None
     signs: tuple[FileTable, Mapping[str, float]] | None = None  # each cell -> its last checkpoint's

@@ -1,7 +1,7 @@
-"""Ends of cells that were seen once, kept until a new start of the cell is seen.
+"""Keeps the ends of cells that were seen once, until a new start of the cell is seen.
 
-An end is read from logs and lists that may not be read again: another log takes the place of a followed one, a
-restart begins with short tails, a runner deletes its record. The end itself does not change by that.
+An end comes from logs and lists that may not be read again: another log replaces a followed one, a restart begins with
+short tails, a runner deletes its record. None of that changes the end itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gpu_tui.state.runs_before import box_of
 COUNTER = "ends"
 LONGEST = 500_000  # characters in the history
 ALARMS_KEPT = 8  # of one cell
-MTIME_SLACK = 2.0  # seconds: whole ones, and a file server rounds
+MTIME_SLACK = 2.0  # seconds: mtimes are whole seconds, and file servers round them
 LOG_ONLY = "log"
 _NUMBERS = ("epoch", "epochs", "step", "steps", "loss", "part")
 _TIMES = ("started_at", "finished_at", "duration_seconds", "exit_code")
@@ -35,9 +35,9 @@ _TIMES = ("started_at", "finished_at", "duration_seconds", "exit_code")
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """By what one attempt at a cell is known: its start line or the id of its job (None: not read, LOG_ONLY: no list
-    has it), the log that tells of it, when that was written last (box's clock), its size as far as it was read, and
-    the version of what is kept of it in this process.
+    """Identifies one attempt at a cell. `attempt`: its start line or job id (None: not read, LOG_ONLY: no list has it);
+    `log`: the path of its log; `mtime`: when that was last written, by the box's clock; `size`: bytes of it that were
+    read; `version`: the version of this process's copy of it.
     """
 
     attempt: str | None
@@ -47,7 +47,7 @@ class Sign:
     version: int | None = None
 
     def is_of(self, known: Sign) -> bool:
-        """No new start since `known`: the same attempt, or the same log, and that was not written again."""
+        """Whether there was no new start since `known`: the same attempt, or the same log, not written again."""
         same = self.attempt == known.attempt
         if self.log != known.log:
             return same
@@ -60,13 +60,13 @@ class Sign:
 
     @property
     def dated(self) -> bool:
-        """The log shows whether it was written since."""
+        """Whether the log shows if it was written since."""
         return self.mtime is not None
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One cell as it ended, and the alarms of its logs. `row`: what was joined, where that was this end's source."""
+    """One cell as it ended, and the alarms of its logs. `row`: the joined row, if that was the source of this end."""
 
     cell: Cell
     sign: Sign
@@ -83,16 +83,17 @@ class KnownEnds:
         self._host_key: str | None = None
         self._ends = self._read()  # the oldest first
         self._written = True
-        self._written_at: float | None = None  # at once
-        self.begun: set[str] = set()  # started again, and nothing of that was read yet
+        self._written_at: float | None = None  # None: write at once
+        # Cells that started again and whose new output was not read yet.
+        self.begun: set[str] = set()
 
     @property
     def names(self) -> frozenset[str]:
-        """The cells of which an end is known."""
+        """The names of the cells with a known end."""
         return frozenset(self._ends)
 
     def met(self, host_key: str | None) -> None:
-        """The machine has shown this key; the ends of another one at this address are dropped."""
+        """Take the host key of the machine; ends of another machine at this address are dropped."""
         if not host_key or host_key == self._host_key:
             return
         if self._host_key is not None and not self._rented:
@@ -100,15 +101,15 @@ class KnownEnds:
         self._written, self._host_key = False, host_key
 
     def forget_log(self, path: str) -> None:
-        """A log began anew: so did what writes it."""
+        """Drop the ends that depend on a log which was replaced: its writer has started again."""
         for name in [name for name, end in self._ends.items() if end.sign.log == path]:
             self._drop(name)
 
     def over(self, queue: Queue, signs: Mapping[str, Sign], book: Book, at: float | None) -> Queue:
-        """The queue with each known end that its row does not show now. New ends are kept where `at` is a time."""
+        """The queue with each known end that its row does not show now. New ends are kept unless `at` is None."""
         times = Counter(cell.name for cell in queue.cells)
         cells = tuple(
-            # Of a name that stands twice one row's end would be told of the other.
+            # If two rows have one name, the end of one would be shown for the other.
             cell if times[cell.name] > 1 else self._shown(cell, signs[cell.name], book, at)
             for cell in queue.cells
         )
@@ -128,8 +129,8 @@ class KnownEnds:
             self._begun(cell.name, sign, book)
             known = None
         if cell.state not in ENDED and cell.state is not CellState.CANNOT_TELL:
-            # Of a queue's cell it is only known that something of the queue runs: an end that was read goes before it,
-            # and one that was only that no process was there does not.
+            # RUNNING of a queue's cell only means that some process of the queue runs. An end that was read has
+            # priority over it; an end inferred from a missing process has not.
             absent = known is not None and known.cell.why in WEAK_FAILURES
             if known is None or absent or cell.job is not None or not sign.dated:
                 self._begun(cell.name, sign, book)
@@ -143,7 +144,7 @@ class KnownEnds:
         return shown
 
     def _begun(self, name: str, sign: Sign, book: Book) -> None:
-        """A new start: what was read of its log before that is of the attempt that ended."""
+        """Note a new start of a cell: earlier readings of its log belong to the attempt that ended."""
         known = self._ends.get(name)
         other = known is not None and known.sign.attempt != sign.attempt
         if known is not None and other and known.sign.version == sign.version:
@@ -168,10 +169,10 @@ class KnownEnds:
         self._ends[shown.name] = End(shown, sign, own, row)
         self._written = False
         if known is None or (known.cell.state, len(known.alarms)) != (shown.state, len(own)):
-            self._written_at = None  # at once
+            self._written_at = None  # write at once
 
     def _write(self, shown: Collection[str], at: float) -> None:
-        """To the history where something changed. Too many: first go those that no row shows, then the oldest."""
+        """Write changes to the history. If there are too many ends, those without a row go first, then the oldest."""
         last = self._written_at
         if self._written or (last is not None and 0 <= at - last < CONTACT_EVERY):
             return
@@ -188,7 +189,7 @@ class KnownEnds:
         self._history.set_counter(self._name, COUNTER, f"[{head},[{','.join(texts)}]]", at)
 
     def _read(self) -> dict[str, End]:
-        """What was kept of this very box; the file's text may be anything."""
+        """The ends kept for this box; empty if the history's text is not valid."""
         try:
             (box, self._host_key), rows = json.loads(
                 self._history.counter(self._name, COUNTER) or "[[null, null], []]"
@@ -200,11 +201,11 @@ class KnownEnds:
 
 
 def _merged(cell: Cell, known: End, sign: Sign) -> Cell:
-    """A row of the same attempt: what is known of its end goes before what is not, and its numbers stay."""
+    """Merge a row with the known end of the same attempt: the known end has priority, and its numbers stay."""
     old = known.cell
     weak = cell.state is CellState.CANNOT_TELL or cell.why in WEAK_FAILURES
     if cell.state is CellState.FINISHED and not _read_on(known, sign):
-        # Of a log that is read again from its last lines alone, what spoke against a good end may be missing.
+        # A log read again from its last lines only may lack the lines that contradict a good end.
         lost = old.state is CellState.SUSPICIOUS and LOSS_LOST in (old.why or "")
         spoke = old.state is CellState.FAILED and old.why not in WEAK_FAILURES
         weak = lost or (spoke and cell.exit_code is None)
@@ -220,7 +221,7 @@ def _merged(cell: Cell, known: End, sign: Sign) -> Cell:
 
 
 def _read_on(known: End, sign: Sign) -> bool:
-    """More of its log was read since this end was found in it."""
+    """Whether more of the log was read since this end was found in it."""
     return known.sign.version is not None and known.sign.version != sign.version
 
 
@@ -244,14 +245,14 @@ def _end(row: dict[str, Any]) -> End:
 
 
 def _alarm_row(alarm: Alarm) -> dict[str, Any]:
-    """Of a metric that was lost only since when, and how often it was reported so."""
+    """One alarm for the history. Of `lost` only since when and the number of reports are kept."""
     lost = alarm.lost
     kept = None if lost is None else [lost.since, lost.number, lost.reports]
     return {**asdict(replace(alarm, lost=None)), "lost": kept}
 
 
 def _alarm(row: dict[str, Any]) -> Alarm:
-    """One of another version may have other fields."""
+    """One alarm from the history; another version may have written other fields."""
     names = {one.name for one in fields(Alarm)}
     told = {name: value for name, value in row.items() if name in names}
     lost = told.pop("lost", None)

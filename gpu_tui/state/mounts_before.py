@@ -1,4 +1,4 @@
-"""The disks of one box as earlier looks saw them mounted, kept in the history: `check` sees a box once per run."""
+"""Keeps in the history which disks of a box were mounted at earlier looks, because `check` sees a box once per run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gpu_tui.core.readings import Mount
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.runs_before import box_of
 
-MOUNTS = "mounts"  # the history's name for them
-KEPT = 7 * 86400.0  # seconds: a disk that was last seen longer ago was taken away on purpose
+MOUNTS = "mounts"  # name of the counter in the history
+KEPT = 7 * 86400.0  # seconds: a disk last seen longer ago was removed on purpose
 MOST = 32
 LONGEST = 1024  # characters of a path
 
 
 class MountsBefore:
-    """Notes which mounts were filesystems of their own, and whether they took writes."""
+    """Notes which mounts were filesystems of their own, and whether they were writable."""
 
     def __init__(self, history: History, instance: Instance) -> None:
         self._history, self._name, self._box = history, instance.name, box_of(instance)
@@ -28,7 +28,7 @@ class MountsBefore:
         self._read = False
 
     def look(self, mounts: tuple[Mount, ...], host_key: str | None, at: float) -> None:
-        """Take one reading, as of `at`. Behind another host key is another machine."""
+        """Take one reading, as of `at`. Another host key means another machine."""
         if not self._read or host_key != self._machine:
             self._read, self._machine = True, host_key
             self._seen, self._written_at = self._recalled(host_key, at), None

@@ -38,11 +38,11 @@ SHOWN_KEPT = 2_000  # a sweep of jobs names ever new ones
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One thing to tell. Two with one `key` are the same thing seen again; `severity` none = good news.
+    """One event to report. Two with one `key` are the same event seen again; `severity` none = good news.
 
-    `happened` is when the box says that it was, by epoch seconds; None where nothing says so. `when` is when it was
-    as far as is known, and `basis` how that is known, as in a finding. `part` tells two of one kind apart: a mount, a
-    card, a clock (whatever threshold of it was crossed).
+    `happened` is the time that the box gives, in epoch seconds; None if it gives none. `when` is the best known time,
+    and `basis` how that is known, as in a finding. `part` distinguishes two of one kind: a mount, a card, a clock
+    (whichever threshold of it was crossed).
     """
 
     key: str
@@ -56,7 +56,7 @@ class News:
     count: int = 1
     happened: float | None = None
     part: str | None = None
-    barer: tuple[str, ...] = ()  # keys of what says less of the same crash
+    barer: tuple[str, ...] = ()  # keys of vaguer news about the same crash
     when: float | None = None
     basis: str = SEEN
 
@@ -107,7 +107,7 @@ def _finding(finding: Finding) -> News:
 
 
 def _barer(finding: Finding) -> tuple[str, ...]:
-    """A crash is told by the first word for it: a better one that a log gives later is no news."""
+    """Keys of vaguer findings for the same crash: a crash is reported once, and a more precise kind later is no news."""
     ends = finding.cell is not None and finding.severity.rank <= Severity.SERIOUS.rank
     if not ends or finding.kind not in ENDS:
         return ()
@@ -153,7 +153,7 @@ def result_of(cell: Cell) -> str:
 
 
 def _ended_by(cell: Cell) -> str:
-    """The source of the word that it finished."""
+    """The source that reports the cell as finished, in words."""
     why = cell.why or ""
     if COUNTED in why:
         return "its log reached the end of its counters"

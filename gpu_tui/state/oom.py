@@ -14,7 +14,7 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.witness import STAMP_SLACK, box_time
 
 ONE_LOOK = 10.0  # seconds that it takes until everything was asked once
-NO_CELL = ""  # no cell is called so, and None is the run as a whole
+NO_CELL = ""  # no cell has this name; None means the run as a whole
 FULL_PEAK = 0.95  # of the limit: a peak that says the limit was reached
 KILL_SLACK = 30.0  # from a kill to its end line, or to the next process table
 
@@ -61,7 +61,7 @@ def _oom_before_we_came(kept: InstanceState, now: float, queue: Queue) -> OomKil
 
 
 def _shot(kept: InstanceState, queue: Queue) -> str | None:
-    """The cell whose log ended with the word of a SIGKILL before the first look; of several the last."""
+    """The cell whose log ended with a report of SIGKILL before the first look; the last one of several."""
     over = (CellState.FAILED, CellState.CANNOT_TELL)
     ended: list[str | None] = [cell.name for cell in queue.cells if cell.state in over]
     if not queue.cells:
@@ -76,7 +76,7 @@ def _shot(kept: InstanceState, queue: Queue) -> str | None:
 
 
 def _still_before(kept: InstanceState, path: str) -> bool:
-    """The log stood still when the counter was first read, though something runs on the box."""
+    """Whether the log had stopped when the counter was first read, although something runs on the box."""
     files, since = kept.value(metrics.FILES), kept.witness.oom_since
     stat = files.found.get(path) if files else None
     return (
@@ -87,7 +87,7 @@ def _still_before(kept: InstanceState, path: str) -> bool:
 
 
 def _known_before(kept: InstanceState, finished_at: float | None, now: float) -> bool:
-    """The counter was already watched when this cell ended, whatever has run since."""
+    """Whether the counter was already watched when this cell ended, whatever has run since."""
     since, box_now = kept.witness.oom_since, box_time(kept.tracks, now)
     if finished_at is None or since is None or box_now is None:
         return _counted_before(kept, finished_at, now)

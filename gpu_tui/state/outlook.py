@@ -66,7 +66,7 @@ def view_of(
     anchored = kept.history.anchors(instance.name)
     runners = runner_findings(kept, now, run, queue)
     gone = any(condition.kind == "runner_gone" for condition in runners)
-    early = gone and log_is_newer(kept, now)  # a runner that has just begun may be missing
+    early = gone and log_is_newer(kept, now)  # the process table may be older than a new runner
     if early:
         runners, gone = tuple(one for one in runners if one.kind != "runner_gone"), False
     found = judge(evidence_of(kept, now, anchored, queue, run, table, runner_gone=gone))
@@ -180,7 +180,7 @@ def _unnamed(kept: InstanceState) -> Iterator[Condition]:
 
 
 def _useless_queue(kept: InstanceState) -> Iterator[Condition]:
-    """The queue file that the fleet file names gives no cell: what was found on the box is shown instead."""
+    """A finding if the queue file that the fleet file names gives no cell; runs found on the box are shown instead."""
     files, roster = kept.instance.queue, kept.tracks.get(metrics.ROSTER.name, NO_TRACK)
     if not files.useless or not kept.link.live:
         return
@@ -202,7 +202,7 @@ def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:
 
 
 def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:
-    """A log is not read yet, or the queue's is newer than a process table that shows nobody: the next tells more."""
+    """Whether the next readings will show more: a log is unread, or the queue's log is newer than an empty table."""
     if NOT_YET in unread_logs(kept, now).values():
         return True
     if kept.queue_history.done is not None or (run is not None and run.alive):
@@ -293,7 +293,7 @@ def _blamed(kept: InstanceState, queue: Queue, verdict: Verdict) -> str | None:
             named = [name for name in kept.book.recalled if kept.book.cause(name)]
         return named[-1] if named else None
     begun = [cell for cell in queue.cells if cell.started_at is not None]
-    if not begun:  # no queue's log says when: their own logs tell of their ends
+    if not begun:  # no queue's log has times: the cells' own logs give the ends
         begun = [cell for cell in queue.cells if cell.finished_at is not None]
     last = max(begun, key=lambda cell: cell.started_at or cell.finished_at or 0.0, default=None)
     return last.name if last and last.state is CellState.FAILED else None

@@ -33,7 +33,7 @@ BESIDE_SHOWN = 20
 LINE = 240  # characters
 LINK = 1_000  # of the line that ends with a command to copy
 EVIDENCE = 120
-SAME = 60  # characters by which a text is known again
+SAME = 60  # characters by which a repeated text is recognised
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _box_line(view: InstanceView) -> str:
 
 
 def _findings_line(view: InstanceView, because: str) -> str | None:
-    """The worst findings, one for each cause, with the remedy; a text that stands in `because` is not repeated."""
+    """The worst findings, one for each cause, with the remedy; a text that `because` contains is not repeated."""
     grave = [found for found in view.findings if found.severity.rank <= 1]
     groups = one_a_cell(grave)
     if not groups:

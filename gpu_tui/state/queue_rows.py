@@ -65,7 +65,7 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
 def _with_known_ends(
     kept: InstanceState, queue: Queue, logs: Mapping[str, str | None], now: float
 ) -> Queue:
-    """The queue with the ends that were seen before and that nothing shows now."""
+    """The queue with ends that were seen before and that current readings no longer show."""
     files, pattern, logs_read = kept.value(metrics.FILES), kept.instance.logs, _read(kept)
     runs = kept.queue_history.runs
     signs = {}
@@ -81,7 +81,7 @@ def _with_known_ends(
         size, version = logs_read.get(cell.name, (None, None))
         signs[cell.name] = Sign(attempt, path, mtime, size, version)
     roster = kept.tracks.get(metrics.ROSTER.name, NO_TRACK)
-    # Before the queue file is read, a process that names one of its cells is not known as one of the run.
+    # Before the queue file is read, a process that names one of its cells is not recognised as part of the run.
     read = kept.instance.queue.file is None or roster.latest is not None
     ends = kept.ends.over(queue, signs, kept.book, now if kept.link.live and read else None)
     while kept.ends.begun:
@@ -92,7 +92,7 @@ def _with_known_ends(
 
 
 def _read(kept: InstanceState) -> dict[str, tuple[int, int]]:
-    """Bytes up to which each cell's logs were read, and the version of what is kept of them."""
+    """By cell, the bytes up to which its logs were read, and the version of their traces."""
     read: dict[str, tuple[int, int]] = {}
     for source, log in kept.logs.buffers.items():
         if source.cell is not None:
@@ -104,7 +104,7 @@ def _read(kept: InstanceState) -> dict[str, tuple[int, int]]:
 def _more_may_follow(
     kept: InstanceState, tables: Sequence[JobTable], now: float, box_now: float | None
 ) -> bool:
-    """Whether a loop that no file names may start more cells: a list of jobs or of cells says all of them."""
+    """Whether a loop without a list may start more cells; a list of jobs or of cells names all of them."""
     if kept.instance.queue.names_runs or kept.instance.scheduler:
         return False
     good = kept.tracks.get(metrics.PROCESSES.name, NO_TRACK).good
@@ -115,7 +115,7 @@ def _more_may_follow(
 
 
 def _told_by_logs(queue: Queue, ended: Mapping[str, Job]) -> Queue:
-    """With the ends of cells that no queue's log names, as their own logs tell them."""
+    """The queue with the ends from cells' own logs, for cells that no queue's log names."""
 
     def told(cell: Cell) -> Cell:
         job = ended.get(cell.name)

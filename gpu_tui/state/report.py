@@ -351,7 +351,7 @@ class _Report:
 
 
 def _when(found: Finding) -> str:
-    """When it was, as far as is known."""
+    """The time of a finding in words; `≤` or `before` if it is only a bound."""
     if found.basis == FIRST_LOOK:
         return say("before {time}", time=time(found.at))
     return f"≤ {time(found.at)}" if found.basis in BOUNDS else time(found.at)

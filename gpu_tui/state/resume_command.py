@@ -1,5 +1,5 @@
-"""The shell line that starts a queue again on its box: by the runner that was seen there, in its directory, and
-detached the way its platform advises. Pure.
+"""Builds the shell line that starts a queue again on its box: with the runner that was seen there, in its directory,
+detached as the platform advises. Pure.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def command_of(remedy: str) -> str:
 
 
 def loop_command(profile: Profile | None, loop: Loop, after: int) -> str:
-    """Start a script again whose loop reads the list: with the lines that are left, the whole list under another name.
-    Of a loop that a person typed only these lines can be shown.
+    """Restart a script whose loop reads a list: copy the list to LIST.all, cut it to the lines that are left, and run
+    the script. For a loop that a person typed, only a command that prints these lines.
     """
     path, runner = shell_path(loop.path), loop.runner
     rest = f"tail -c +{loop.pos + 1} {path}"
@@ -58,7 +58,7 @@ def resume_command(
 def _detached(
     profile: Profile | None, name: str, cwd: str | None, words: str, log: str, after: int | None
 ) -> str:
-    """A shell line that outlives the session it is typed in, as far as the platform has a way to do that."""
+    """A shell line that outlives the session in which it is typed, if the platform has a way to do that."""
     wait = f"while kill -0 {after} 2>/dev/null; do sleep 10; done; " if after else ""
     several = " && " in words
     part = f"{{ {words}; }}" if several else words

@@ -51,7 +51,7 @@ def resume_lines(one: InstanceView) -> list[str]:
 
 def _queue_lines(one: InstanceView, cells: Sequence[Cell]) -> Iterator[str]:
     gone = next((found for found in one.findings if found.kind == "runner_gone"), None)
-    # What still trains then needs no start: the queue goes on after it.
+    # A cell that still trains needs no start: the queue goes on after it.
     plan = resume_of([c for c in cells if not gone or c.state is not CellState.RUNNING])
     start = plan.start
     if start is None:

@@ -1,5 +1,5 @@
-"""Findings about what runs a queue: a runner that is dead while its trainer lives, and a script that was changed while
-its shell reads it.
+"""Findings about the runner of a queue: it is dead while its trainer lives, or its script was changed while its shell
+reads it.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ WIDTH = 60
 def runner_findings(
     kept: InstanceState, now: float, run: Run | None, queue: Queue
 ) -> tuple[Condition, ...]:
-    """What is wrong with the runners of this box now; the runner that is seen is remembered. Of a cluster's login node
-    nothing is said: its shells are other people's.
+    """Findings about the runners of this box, and a note of the runner in the history. None on a cluster's login node,
+    whose shells are other people's.
     """
     processes, shells = kept.fresh(metrics.PROCESSES, now), kept.fresh(metrics.SHELLS, now)
     if run is None or processes is None or shells is None or kept.instance.scheduler is not None:
@@ -127,7 +127,7 @@ def _gone(
 def _remember_loops(
     kept: InstanceState, now: float, processes: Sequence[Process], shells: Mapping[int, Shell]
 ) -> None:
-    """Of each training the shell above it that reads a list, and how far it has come: that is gone with the shell."""
+    """Note for each training the shell above it that reads a list, and its position. Both are lost when it dies."""
     table, read_at = {one.pid: one for one in processes}, read_on_box(kept, metrics.PROCESSES)
     known = kept.runners.loops
     found: list[Loop] = []
@@ -159,7 +159,7 @@ def _loop_of(shell: Shell, process: Process, trainer: int, began: float) -> Loop
 def _loops_gone(
     kept: InstanceState, processes: Sequence[Process], shells: Mapping[int, Shell]
 ) -> Iterator[Condition]:
-    """Loops that were seen above trainings which still run: lines of their lists were left then, and so they are now."""
+    """Findings for loops that died while their trainings still run, and that had lines of their lists left."""
     table, read_at = {one.pid: one for one in processes}, read_on_box(kept, metrics.PROCESSES)
     for loop in kept.runners.loops:
         one = table.get(loop.trainer)
@@ -189,7 +189,7 @@ def _loops_gone(
 def _servers_gone(
     kept: InstanceState, now: float, processes: Sequence[Process]
 ) -> Iterator[Condition]:
-    """Servers of job lists that are dead while a job of theirs still runs."""
+    """Findings for servers of job lists that died while one of their jobs still runs."""
     for metric, advice in SERVERS.items():
         name = metric.name
         if (table := kept.fresh(metric, now)) is not None:
@@ -238,7 +238,7 @@ def _queue_gone(
         return
     last = max(cell.index for cell in runs)
     left = [c for c in cells if c.state is CellState.PENDING and not c.never_run and c.index > last]
-    # The trainers that a left-over part of the shell would bring with it are told by their own words.
+    # Trainers below a left-over subshell are recognised by their own arguments.
     roster = kept.value(metrics.ROSTER)
     told = [one for one in find_run(processes, None, roster).trainers if works(one)]
     configs, names = cell_words(roster)
@@ -251,7 +251,7 @@ def _queue_gone(
 def _list_gone(
     kept: InstanceState, queue: Queue, processes: Sequence[Process], shells: Mapping[int, Shell]
 ) -> Iterator[Condition]:
-    """The same of a list of commands; what works it off may be any program."""
+    """The same finding for a list of commands, which any program may run."""
     planned, file = kept.value(metrics.COMMANDS), kept.instance.queue.commands
     if planned is None or file is None:
         return
@@ -286,7 +286,7 @@ def _left(
     file: str | None,
     log: str | None,
 ) -> tuple[Process, ...]:
-    """The topmost processes of trainings that nothing follows."""
+    """The topmost processes of trainings after which nothing starts the next cell; () if something may."""
     heads = orphans(trainers, processes, shells, lambda one: len(cells_named(one, configs, names)))
     return () if works_off(processes, shells, heads, file, log) else heads
 

@@ -1,5 +1,5 @@
-"""The shells that ran queues, as they were seen last, kept in the history: once one is dead, nothing on the box tells
-what it was called, where it ran and how far it had come.
+"""Keeps in the history the shells that ran queues as last seen. After a shell's death nothing on the box shows its
+arguments, its directory and its position in the list.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ RUNNER, LOOPS, WAITS = "runner", "loops", "waits"  # counters
 LOOPS_KEPT = 16
 NAMES_KEPT = 8
 LONGEST = 20_000  # characters of what is kept
-ROUNDED = 5.0  # seconds: a start is told by two clocks
+ROUNDED = 5.0  # seconds: two clocks may give one start different times
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Its arguments, its directory and the file that it wrote its own output to; None where they were not read."""
+    """A runner's arguments, its directory and the file of its own output; None if they were not read."""
 
     argv: tuple[str, ...]
     cwd: str | None = None
@@ -30,8 +30,8 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of `runner` that read the list `path`: `pos` of `size` bytes were read, `line` last, for the training
-    `trainer` (its PID), which began at `began` (box time).
+    """A loop of `runner` that read the list `path`: `pos` of `size` bytes were read, last the `line` of the training
+    with PID `trainer`, which began at `began` (box's clock).
     """
 
     runner: Runner
@@ -43,15 +43,13 @@ class Loop:
     began: float
 
     def is_of(self, pid: int, began: float) -> bool:
-        """Its training is this process."""
+        """Whether this process is the loop's training."""
         return self.trainer == pid and abs(self.began - began) <= ROUNDED
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Names of jobs that ran and waited in the list of a server (task-spooler, pueue); `more` waited without a name
-    here.
-    """
+    """Names of jobs that ran and that waited in the list of a server (task-spooler, pueue); `more` others waited."""
 
     runs: tuple[str, ...]
     left: tuple[str, ...]
@@ -59,7 +57,7 @@ class Waits:
 
 
 class RunnersKept:
-    """Takes the runners of one box to the history, and back."""
+    """Writes the runners of one box to the history and reads them back."""
 
     def __init__(self, history: History, instance: Instance) -> None:
         self._history, self._name, self._box = history, instance.name, box_of(instance)
@@ -70,23 +68,23 @@ class RunnersKept:
 
     @property
     def runner(self) -> Runner | None:
-        """What ran the named queue of this very box; None where nothing is kept, or nothing whole."""
+        """The last known runner of the named queue of this box; None if nothing valid is kept."""
         self._read()
         return self._runner
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """The loops that nothing named."""
+        """The last known loops that no setting named."""
         self._read()
         return self._loops
 
     def waits(self, server: str) -> Waits | None:
-        """What ran and waited when the list of `server` was last read; None where nothing waited."""
+        """The jobs that ran and waited when the list of `server` was last read; None if none waited."""
         self._read()
         return self._waits.get(server)
 
     def keep_waits(self, server: str, runs: Sequence[str], left: Sequence[str], at: float) -> None:
-        """The list of `server` as it was read at `at`."""
+        """Keep the list of `server` as it was read at `at`."""
         more = max(0, len(left) - NAMES_KEPT)
         told = Waits(tuple(runs[:NAMES_KEPT]), tuple(left[:NAMES_KEPT]), more)
         if told == self.waits(server) or not (told.left or self._waits.get(server)):
@@ -96,12 +94,12 @@ class RunnersKept:
             self._waits = waits
 
     def keep(self, runner: Runner, at: float) -> None:
-        """The runner of the named queue as it was seen at `at`."""
+        """Keep the runner of the named queue as it was seen at `at`."""
         if runner != self.runner and self._write(RUNNER, astuple(runner), at):
             self._runner = runner
 
     def keep_loops(self, loops: Sequence[Loop], at: float) -> None:
-        """All loops as they were seen at `at`. One that was told before keeps its time."""
+        """Keep all loops as they were seen at `at`. A loop kept before keeps the time of its start."""
         known = {(loop.trainer, loop.path): loop for loop in self.loops}
         told = []
         for loop in loops[:LOOPS_KEPT]:

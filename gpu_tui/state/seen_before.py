@@ -1,7 +1,7 @@
-"""When findings were first seen, kept across starts of gpu-tui: an age must not begin again with a restart.
+"""Keeps when findings were first seen across starts of gpu-tui, so that a restart does not reset an age.
 
-One small JSON list per instance, in the history. What a box had a week ago says nothing of what it has now. Of a log's
-text only a hash is kept: it may hold what must not lie around.
+One small JSON object per instance, in the history; records older than a week are dropped. Of a log's text only a hash
+is kept, because it may contain secrets.
 """
 
 from __future__ import annotations
@@ -17,36 +17,30 @@ from gpu_tui.core.findings import BASES, Finding
 from gpu_tui.state.history import History
 
 NAME = "findings"  # of the counter
-WENT_ON, BEGAN_ANEW = (
-    " (the run went on)",
-    " (a run began anew after it)",
-)  # after a log's own words
 KEPT = 300  # findings of one instance: a hostile log makes ever new ones
 WEEK = 7 * 86_400.0
-WRITE_EVERY, REFRESH = (
-    2.0,
-    600.0,
-)  # seconds between two writes: of what is new, of what only goes on
-SETTLED = 60.0  # seconds of looks, after which what is not there is gone
+WRITE_EVERY = 2.0  # seconds between two writes of new records
+REFRESH = 600.0  # seconds between two writes if known findings only go on
+SETTLED = 60.0  # seconds of looks; a finding that is then missing has ended
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was known of one finding: `sign` tells two of one kind apart, `last` is when it was last seen or logged."""
+    """The record of one finding. `sign` distinguishes two of one kind; `last` is when it was last seen or logged."""
 
     sign: str
     first: float
     first_basis: str
     last: float
     last_basis: str
-    at: float  # our time of this note
+    at: float  # our time of this record
 
 
 class SeenBefore:
-    """The records of one instance: of earlier starts, and of this one."""
+    """The records of one instance, from earlier starts and from this one."""
 
     def __init__(self, history: History, instance: str, *, drops: bool = True) -> None:
-        """`drops`: what is not there after a while is gone, also where only an earlier start has seen it."""
+        """`drops`: a finding missing after SETTLED seconds is dropped, also if only an earlier start has seen it."""
         self._history, self._instance, self._drops = history, instance, drops
         self._kept: dict[str, Record] | None = None
         self._mine: set[str] = set()
@@ -55,14 +49,14 @@ class SeenBefore:
         self._written = float("-inf")
 
     def of(self, found: Finding, now: float) -> Record | None:
-        """What is known of the finding from before; of one from a log only where that said the same."""
+        """The record of the same finding; for one from a log only if the log's text was the same."""
         kept = self._records().get(found.id)
         if kept is None or not 0 <= now - kept.at <= WEEK or kept.first > now:
             return None
         return kept if found.said is None or kept.sign in ("", sign_of(found.said)) else None
 
     def note(self, findings: Iterable[Finding], now: float, since: float | None) -> None:
-        """Keep what is there now. `since`: the box has been looked at without a gap; None: it is not now."""
+        """Record the current findings. `since`: when the present looks without a gap began; None: there is a gap now."""
         kept, here = self._records(), set()
         for one in islice(findings, KEPT):  # the worst come first
             here.add(one.id)
@@ -86,7 +80,7 @@ class SeenBefore:
         kept[one.id] = made
 
     def keep(self, now: float) -> None:
-        """Write what changed. Another gpu-tui may have written meanwhile: its records stay."""
+        """Write changes to the history. Records that another gpu-tui wrote meanwhile stay."""
         if not self._mine and not self._gone:
             return
         kept = self._records()
@@ -117,7 +111,7 @@ class SeenBefore:
 
 
 def sign_of(text: str) -> str:
-    """A hash of what a log said."""
+    """A hash of a log's text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -126,7 +120,7 @@ def _row(one: Record) -> list[object]:
 
 
 def _record(row: object) -> Record | None:
-    """The file takes any text; None where this is no record."""
+    """A record from the history, whose text may be anything; None if this is no record."""
     if not isinstance(row, list) or len(row) != 6:
         return None
     sign, first, first_basis, last, last_basis, at = row

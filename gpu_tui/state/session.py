@@ -1,6 +1,6 @@
-"""What happened in this session and is over: link cuts, replaced logs, finished cells, findings that ended.
+"""Collects past events of this session: link cuts, replaced logs, finished cells, findings that ended.
 
-In memory, for the time line; `findings` hold what is so now.
+They are kept in memory, for the time line; `findings` hold the current ones.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from gpu_tui.core.sweep import CELLS_KEPT, CellState
 from gpu_tui.state.news import CELL_FINISHED, ENDED, result_of
 from gpu_tui.state.views import InstanceView, Past
 
-KEPT = 500  # of the whole fleet; the oldest make room
+KEPT = 500  # events of the whole fleet; the oldest are dropped
 MISSED = 15.0  # seconds of looks without a finding, after which it has ended
 SLACK = 5.0  # seconds between the stamp of a queue's log and our clock
 CUT, REPLACED = "link_cut", "log_replaced"
-# Of these a cut tells, or an acknowledgement cannot end them.
+# Kinds of finding without an entry of their own when they end: a link cut is the entry for both.
 NOT_ENDED = frozenset({"unreachable", "host_key"})
 AWAY = ("connecting", "off", "live")  # states that begin no cut
 
 
 class Session:
-    """Takes the events and every view of a fleet."""
+    """Collects from the events and from every view of a fleet."""
 
     def __init__(self) -> None:
         self._past: OrderedDict[str, Past] = OrderedDict()  # by key; the newest last
-        self._cuts: dict[str, LinkChanged] = {}  # by instance: since when it is away
+        self._cuts: dict[str, LinkChanged] = {}  # by instance: the start of the present cut
         self._live: set[str] = set()
         self._since: dict[str, float] = {}  # by instance: when it was live first
         self._seen: dict[str, Finding] = {}  # by id, at the last look at their box
-        self._missed: dict[str, float] = {}  # by id: since when it is not there
-        self._cells: dict[str, set[str]] = {}  # by instance: those that have not ended
+        self._missed: dict[str, float] = {}  # by id: since when the finding is missing
+        self._cells: dict[str, set[str]] = {}  # by instance: cells that have not ended
         self._count = 0
 
     def link_changed(self, event: LinkChanged) -> None:
-        """A cut begins where a live link goes, and ends when it is live again."""
+        """Take a change of a link. A cut begins when a live link is lost, and ends when it is live again."""
         name, state = event.instance, event.link.state
         if state == "live":
             cut = self._cuts.pop(name, None)
@@ -56,7 +56,7 @@ class Session:
             self._cuts[name] = event
 
     def log_replaced(self, instance: str, path: str, cell: str | None, at: float) -> None:
-        """A file began anew: what stood in it before is not there any more."""
+        """Take the replacement of a log: its earlier lines are not in the file any more."""
         text = f"{path} begins anew: its earlier lines are not in the file any more"
         self._add(_event(REPLACED, instance, at, text, f"log:{path}", Severity.NONE, cell=cell), at)
 
@@ -67,7 +67,7 @@ class Session:
         acknowledged: Mapping[str, float],
         now: float,
     ) -> tuple[Past, ...]:
-        """What is over as of this look, the newest first; `findings` are all, also those that were acknowledged."""
+        """Take one look; returns the past events, the newest first. `findings` include acknowledged ones."""
         here = {one.id: one for one in findings}
         live = {view.name for view in views if view.link.live}
         names = {view.name for view in views}

@@ -33,7 +33,7 @@ from gpu_tui.core.sample import Absent
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 
-READ_SECONDS = 120.0  # of a connection: what was not read by then is known to be missing
+READ_SECONDS = 120.0  # of a connection: a reading that has not come by then counts as missing
 FIRST_SECONDS = 30.0  # of a connection: each probe has had its turn
 _WANTED = (GPUS, MEMORY, CPU, MOUNTS, HOST, PROCESSES, FILES)
 
@@ -70,7 +70,7 @@ def is_fresh(view: InstanceView) -> bool:
 
 
 def is_reading(view: InstanceView) -> bool:
-    """Not everything was read yet, so that nothing can be said to be absent: no finding, no clock."""
+    """Whether readings are still to come, so that "no finding" and "no clock" cannot be said yet."""
     if view.verdict is Verdict.OFF:
         return False
     of, seconds = view.instance.provider, view.taken_at - view.link.since

@@ -1,4 +1,4 @@
-"""Which of the cells that run are stopped or have stood still, by their processes, their own logs and files."""
+"""Finds running cells that are stopped or have stalled, by their processes, their own logs and files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAUGHT_UP = 30.0  # seconds of a connection: before that a log may lie behind
 
 
 def owners_of(kept: InstanceState, now: float) -> Mapping[int, str]:
-    """The cell of each job whose process is known, by its PID."""
+    """PID -> cell, for each job whose process is known."""
     return {
         job.pids[0]: job.name
         for metric in (metrics.TMUX, metrics.DETACHED)
@@ -37,7 +37,7 @@ def owners_of(kept: InstanceState, now: float) -> Mapping[int, str]:
 def stopped_runs(
     kept: InstanceState, run: Run | None, queue: Queue, now: float
 ) -> tuple[tuple[Condition, ...], bool]:
-    """Who trains here and is stopped, and whether that is everyone; on the login node of a cluster others may be."""
+    """Findings for stopped trainings, and whether all trainings are stopped; none on the login node of a cluster."""
     processes = kept.fresh(metrics.PROCESSES, now)
     if run is None or processes is None or kept.instance.scheduler is not None:
         return (), False
@@ -60,21 +60,21 @@ def stopped_runs(
 
 
 def _only_own(queue: Queue) -> str | None:
-    """The cell of the queue's own script that runs."""
+    """The only running cell of the queue's own script; None if there is not exactly one."""
     own = [c.name for c in queue.cells if c.job is None and c.state is CellState.RUNNING]
     return own[0] if len(own) == 1 else None
 
 
 def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | None) -> Queue:
-    """The queue with a word for each cell that runs and has not moved for longer than a stall takes.
+    """The queue with a reason for each running cell that has not moved for longer than `stall_after`.
 
-    Of what a scheduler runs elsewhere no card is seen here: a silent log alone says too little. Of one that is stopped
-    its process says more.
+    Jobs that a scheduler runs elsewhere are left out: their cards are not visible here, and a silent log alone proves
+    too little. A stopped cell has a better reason from its process.
     """
     if kept.instance.scheduler is not None or not kept.link.live:
         return queue
     halts = {one.cell: one.evidence for one in stopped_runs(kept, run, queue, now)[0]}
-    # What a log says may lie behind a connection that is new; the time of its file does not.
+    # Lines of a log may be older than a new connection; the file's own time shows when it moved.
     known = kept.logs.stillness(by_file=now - kept.link.since < CAUGHT_UP)
     runs = [place for place, cell in enumerate(queue.cells) if cell.state is CellState.RUNNING]
     quiet = {
@@ -115,7 +115,7 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | Non
 def works_by_cpu(
     kept: InstanceState, pids: Collection[int], processes: Sequence[Process] | None
 ) -> bool:
-    """One of these processes, or one below them, computes."""
+    """Whether one of these processes, or a descendant, computes."""
     return kept.witness.computes({*pids} | descendants(processes or (), {*pids}))
 
 

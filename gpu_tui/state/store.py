@@ -143,7 +143,7 @@ class Store:
                 self._dirty.add(event.instance)
 
     def _note(self, state: InstanceState, event: Event) -> None:
-        """What the time line says of this event."""
+        """Pass an event to the time line's session."""
         if isinstance(event, LinkChanged):
             self._session.link_changed(event)
         elif isinstance(event, LogOpened) and not event.resumed:
@@ -182,7 +182,7 @@ class Store:
             self._session,
         )
         for past in view.past:
-            if past.ended:  # when it comes again it is another one
+            if past.ended:  # if it comes back, it is a new finding without this acknowledgement
                 self._acknowledged.pop(past.finding.id, None)
         return view
 
@@ -238,12 +238,12 @@ class Store:
         keep_bookmarks(self._history, instance, source, marks, 0.0)
 
     def acknowledge(self, finding_id: str) -> None:
-        """Hide one finding from the fleet's list until it is another one; the time line still shows it."""
+        """Hide a finding from the fleet's list until it has ended; the time line still shows it."""
         self._acknowledged.setdefault(finding_id, self._looked)
         self._dirty.add("")
 
     def keep(self, now: float) -> None:
-        """Put down when each finding was first seen, before the program ends."""
+        """Write when each finding was first seen to the history, before the program ends."""
         for state in self._states.values():
             state.seen_before.keep(now)
         self._books.seen_before.keep(now)

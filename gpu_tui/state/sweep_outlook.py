@@ -51,7 +51,7 @@ def _lane(view: InstanceView, fleet: FleetView) -> Lane:
 
 
 def _unfit(view: InstanceView, fleet: FleetView, accounts: Sequence[Account]) -> str | None:
-    """The kind of a serious finding of the box, or of the account that pays for it."""
+    """The kind of a serious finding of the box, or of the account that pays for it; None if there is none."""
     of_account = (
         found
         for found in fleet.findings
@@ -63,14 +63,14 @@ def _unfit(view: InstanceView, fleet: FleetView, accounts: Sequence[Account]) ->
 
 
 def _is_of(found: Finding, account: Account) -> bool:
-    """Findings of accounts bear the name of the platform; `part` begins with the account's key, if it has one."""
+    """Whether a finding is about the account. It carries the platform's name, and `part` begins with the account's key."""
     part = found.part or ""
     whose = part.rpartition("@")[0] or part
     return found.instance == f"{account.platform}:account" and whose in (account.key, "remark")
 
 
 def _ends_in(view: InstanceView, accounts: Sequence[Account]) -> float | None:
-    """Seconds until work there ends by itself: a full disk, an empty account, a deadline that does more than bill."""
+    """Seconds until the box can work no longer: a full disk, an empty account, a deadline that does more than bill."""
     ends = [*view.full_in.values()]
     ends += [account.runway for account in accounts if account.runway is not None]
     ends += [

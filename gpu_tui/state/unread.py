@@ -1,4 +1,4 @@
-"""The logs of cells that were not read, each with the reason: of many the newest are read, the rest is counted."""
+"""Lists the logs of cells that were not read, with the reason. Of many logs the newest are read, the others counted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNREAD = (OLDER, TOO_OLD, UNNAMED)
 
 
 def unread_logs(kept: InstanceState, now: float) -> Mapping[str, str]:
-    """By path, why a log that the pattern names was not read; NOT_YET where it is still to be."""
+    """By path, why a log that the pattern names was not read; NOT_YET if it will be."""
     files, pattern = kept.value(metrics.FILES), kept.instance.logs
     if files is None or not pattern or kept.instance.scheduler is not None:
         return NO_WORDS
@@ -56,12 +56,12 @@ def unread_logs(kept: InstanceState, now: float) -> Mapping[str, str]:
 
 
 def unread_count(kept: InstanceState, now: float) -> int:
-    """Logs that are not read because newer ones are, because they are old, or for their names."""
+    """The number of logs that are not read because newer ones are, because they are old, or because of their names."""
     return sum(why in UNREAD for why in unread_logs(kept, now).values())
 
 
 def other_names(kept: InstanceState, files: FileTable) -> frozenset[str]:
-    """The paths of files that are read under another name: links lead to them."""
+    """Paths of files that are read under another name, for example links."""
     opened = kept.logs.paths
     read: set[tuple[int, float, int] | int] = set()
     for source, log in kept.logs.buffers.items():

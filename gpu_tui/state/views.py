@@ -99,7 +99,7 @@ class InstanceView:
     full_in: Mapping[str, float] = field(
         default_factory=dict
     )  # mount path -> seconds at present rate
-    runner: Runner | None = None  # what ran its queue, as it was seen last
+    runner: Runner | None = None  # the queue's runner as last seen
     # mount path -> why the runs cannot use it
     mount_faults: Mapping[str, MountFault] = field(default_factory=dict)
     # each of results.cells -> its artifacts are all in the results on the box; None: not known
@@ -148,8 +148,8 @@ class InstanceView:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Something of this session that is over at `at`: a finding that `ended` or was `acknowledged`, or an event (a link
-    cut, a finished cell) in the form of one.
+    """A past event of this session, over at `at`: a finding that `ended` or was `acknowledged`, or an event (a link cut,
+    a finished cell) in the form of a finding.
     """
 
     finding: Finding
@@ -173,7 +173,7 @@ class FleetView:
     unlisted: tuple[Listed, ...] = ()  # the accounts hold them, the fleet file does not
     unmet: frozenset[str] = frozenset()  # platforms whose good-to-knows nobody has read yet
     thresholds: tuple[Threshold, ...] = THRESHOLDS  # at which a deadline is told
-    past: tuple[Past, ...] = ()  # what is over, of this session
+    past: tuple[Past, ...] = ()  # past events of this session
 
     @property
     def beside(self) -> tuple[Finding, ...]:

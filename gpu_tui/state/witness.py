@@ -30,11 +30,11 @@ QUARTER = 900.0  # time zones differ by quarters of an hour
 ZONE_SLACK = 60.0  # between a stamp and its line's arrival
 LONGEST_OFFSET = 15 * 3600.0
 BETWEEN_LOOKS = 1.0  # seconds: CPU time is counted in hundredths
-SMOOTHED = 30.0  # seconds of work that count: one that computes in bursts does not stall between two of them
-AT_WORK = 0.1  # cores: a process that waits uses less, also one that polls for its peers
+SMOOTHED = 30.0  # seconds over which CPU use is averaged, so that gaps between bursts of work do not count as a stall
+AT_WORK = 0.1  # cores: a process that waits or polls for its peers uses less
 
-RUNNER_LAST = "runner_last"  # the counter with the box on which the queue's shell lived last
-OOM_LEVELS = "oom_levels"  # what the history calls the last counter of each cgroup
+RUNNER_LAST = "runner_last"  # history counter: the box on which the queue's shell was last alive
+OOM_LEVELS = "oom_levels"  # history counter: the last OOM count of each cgroup
 LEVELS_KEPT = 16
 PULSE = "pulse"  # what the history calls the last look at the files
 
@@ -79,9 +79,8 @@ class Witness:
         self._pulse_written: float | None = None
         self._zone: float | None = None
         self._kept: dict[str, str] = {}  # by us, of what the history holds
-        self.traced: dict[
-            int, tuple[float, bool]
-        ] = {}  # PID in state t: since when, at first sight
+        # PID in state t -> since when, and whether the first look found it so.
+        self.traced: dict[int, tuple[float, bool]] = {}
         self._computed: dict[int, tuple[float, float]] = {}  # PID -> our time, its CPU seconds
         self._shares: dict[int, float] = {}  # PID -> cores that it used lately
         self._looked: float | None = None  # at the processes
@@ -119,7 +118,7 @@ class Witness:
             self._history.set_counter(self._instance.name, PULSE, told, at)
 
     def _processes(self, table: tuple[Process, ...], at: float) -> None:
-        """Who is held by a debugger, and since when; who computes, over several looks."""
+        """Note which processes a debugger holds, since when, and which compute, over several looks."""
         held = [process.pid for process in table if process.state == TRACED]
         self.traced = {pid: self.traced.get(pid, (at, self._looked is None)) for pid in held}
         computed, shares = {}, {}
@@ -141,13 +140,13 @@ class Witness:
         self._computed, self._shares, self._looked = computed, shares, at
 
     def computes(self, pids: Collection[int]) -> bool:
-        """One of these processes keeps a core at work; at a first look: it was found running."""
+        """Whether one of these processes keeps a core busy; at a first look, whether it is in state R."""
         return any(self._shares.get(pid, 0.0) >= AT_WORK for pid in pids)
 
     def _oom(self, count: int, level: str, at: float) -> None:
         """The first look ever is a baseline; later looks, also after a restart, give a difference.
 
-        `level`: the cgroup whose counter it is. Of nested ones now this one binds and now that one.
+        `level`: the cgroup whose counter it is; which of nested cgroups has the least room may change.
         """
         if self.oom_base is None:
             self._first_oom(count, level, at)
@@ -289,7 +288,7 @@ def _numbers(text: str | None, box: str) -> tuple[float, ...]:
 
 
 def _counts(text: str | None) -> dict[str, int]:
-    """Kills by cgroup, as they were kept."""
+    """OOM kills by cgroup, from the history; empty if its text is not valid."""
     try:
         found = json.loads(text or "{}")
     except ValueError:

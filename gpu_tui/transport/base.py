@@ -122,11 +122,11 @@ START_UP = (
     "a start-up file of the login shell (~/.bashrc, ~/.profile) replaced the command: "
     "put `[[ $- == *i* ]] || return` at its top"
 )
-# tmux, screen, zellij and full-screen menus say so where a start-up file starts them without a terminal.
+# Errors of tmux, screen, zellij and full-screen menus that a start-up file starts without a terminal.
 WANTS_TERMINAL = re.compile(
     r"not a (?:terminal|tty)|connected to a terminal|inappropriate ioctl|\bENOTTY\b", re.IGNORECASE
 )
-# A start-up file that reads its stdin reads the program that comes by it. It gets these empty lines instead.
+# A start-up file that reads stdin would consume the first lines of our program: it gets these empty lines instead.
 SPARE_LINES = "\n" * 8
 
 
@@ -247,7 +247,7 @@ def to_send(program: str) -> bytes:
 
 
 def without_shell(login: str, said: str, exit: int | None, by_hand: str) -> NoShell:
-    """`login` (user@host) let us in, and something else than a POSIX sh `said` this and ended."""
+    """The error for a login (user@host) that succeeded and gave no POSIX sh; `said` is the output that came instead."""
     reason = START_UP if WANTS_TERMINAL.search(said) else OTHER_LOGIN
     return NoShell(
         f"{login} lets us in, but there is no POSIX sh (exit {exit}): {said!r}",

@@ -17,7 +17,7 @@ Point = tuple[float, float | None]
 SMALLEST = (20, 5)
 NOW = "now"
 TALL = 14  # rows of a chart whose quarters lie about equally far apart
-MOST_DIGITS = 8  # behind the point of a mark's number
+MOST_DIGITS = 8  # decimals of an axis label
 TICKS = 5  # beside the one that says now
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 FIRST_COLOUR = 100  # of plotext's numbered colours: which one is replaced by a meaning afterwards
@@ -79,7 +79,7 @@ def _parts(height: int) -> list[float]:
 
 
 def _labels(levels: Sequence[float], unit: Callable[[float], str]) -> list[str]:
-    """What stands beside the marks: of plain numbers with as many digits as tell two of them apart."""
+    """The labels of an axis; plain numbers get as many decimals as it takes to make them differ."""
     labels = ["0" if unit is number and not level else unit(level) for level in levels]
     digits = 1
     while unit is number and len(set(labels)) < len(labels) and digits < MOST_DIGITS:

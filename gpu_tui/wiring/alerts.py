@@ -61,7 +61,7 @@ async def open_desk(
         return room.store.view(room.clock.now())
 
     def heed(channels: tuple[AlertChannel, ...]) -> None:
-        # Not through the tap: a recording of the fleet holds nothing of this machine.
+        # Not through the tap: recordings hold nothing about this machine.
         room.store.apply(ChannelsSeen(room.clock.now(), channels))
 
     desk = Desk(
@@ -100,7 +100,7 @@ async def _read_again(desk: Desk, clock: Clock, note: Callable[[str], None]) -> 
 async def tell(
     fleet: Fleet, view: FleetView, alerts: Alerts, *, limit: float, state: Path | None = None
 ) -> list[str]:
-    """Tell what is new in one view, and what earlier ticks could not; the answer is what went wrong."""
+    """Send the news of one view, and what earlier ticks could not send; returns the errors."""
     clock = SystemClock()
     ledger = await asyncio.to_thread(_ledger, state)
     wrong: list[str] = []
@@ -119,7 +119,7 @@ async def tell(
 
 
 async def try_ways(alerts: Alerts, state: Path | None = None) -> dict[str, str | None]:
-    """One test message by every way out: what went wrong, None where it arrived, which every gpu-tui then knows."""
+    """Send a test message by every channel. By name: the error, None if it arrived. The ledger records the results."""
     clock = SystemClock()
     now = clock.now()
     came: dict[str, str | None] = {}

@@ -54,9 +54,9 @@ def run_exporter(
 
 
 async def _channels(room: Room) -> None:
-    """Whether alerts can leave, again and again: the exporter sends none itself."""
+    """Check the alert channels every CHANNELS_EVERY seconds; the exporter itself sends no alerts."""
     while True:
-        with suppress(settings.ConfigError, OSError):  # a broken edit: what was read before stays
+        with suppress(settings.ConfigError, OSError):  # a broken edit: the earlier settings stay
             config = await asyncio.to_thread(settings.load_config, os.environ)
             now = room.clock.now()
             room.store.apply(await asyncio.to_thread(channels_seen, config.alerts, now))

@@ -21,7 +21,7 @@ CHECK_LIMIT = 30.0
 LOOK_SECONDS = 0.1
 # No line of history for this long, where nothing else tells that all of it is in.
 QUIET_SECONDS = 0.6
-SLOW_SECONDS = HANGS + 1.0  # the same, where a log is known to be still on its way
+SLOW_SECONDS = HANGS + 1.0  # the same while a log is still being read
 
 
 class Deadline:
@@ -51,7 +51,7 @@ async def collect_once(
         seen = await asyncio.to_thread(channels_seen, alerts, room.clock.now(), state)
         room.store.apply(seen)
         deadline = Deadline(room.clock, limit, prompter)
-        answered: float | None = None  # since when all but the logs is in
+        answered: float | None = None  # since when every reading but the logs has arrived
         while (left := deadline.left()) > 0:
             now = room.clock.now()
             view = room.store.view(now)
@@ -69,7 +69,9 @@ async def collect_once(
 
 
 def _is_quiet(room: Room, view: FleetView, came: float, answered: float | None, now: float) -> bool:
-    """All logs were read, or nothing of one that is to be read came for a while. `came`: our time of the last."""
+    """Whether all logs were read, or none of the missing ones has sent anything for a while. `came`: our time of the
+    last event.
+    """
     live = [instance.name for instance in view.instances if instance.link.live]
     read = [room.supervisor.read_up(name) for name in live]
     if all(read):

@@ -20,10 +20,10 @@ HOSTS = "patrol of hosts"
 def turn_over(
     view: FleetView, *, hosts: bool = False, state: Path | None = None
 ) -> Mapping[str, Tick]:
-    """The last ticks by instance; those of this view take their place. A box that is away keeps its last.
+    """Return the last ticks by instance and replace them by those of this view. An unreachable box keeps its last one.
 
-    `hosts`: the boxes were named on the command line. They have baselines of their own, because a fleet file knows
-    queues and logs that such a look does not.
+    `hosts`: the boxes were named on the command line. They have baselines of their own, because a fleet file names
+    queues and logs that such a look does not read.
     """
     counter = HOSTS if hosts else COUNTER
     last: dict[str, Tick] = {}

@@ -159,7 +159,7 @@ class Cockpit(Board):
     def _go_to(self, finding_id: str | None) -> None:
         """Show the instance and the log of a finding."""
         fleet = self.moment.fleet if self.moment else None
-        keyed = entries(fleet) if fleet else ()  # of the time line, too
+        keyed = entries(fleet) if fleet else ()  # includes past events of the time line
         found = next((one for key, one, _ in keyed if key == finding_id), None)
         if found is None or fleet is None:
             return

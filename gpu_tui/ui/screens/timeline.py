@@ -1,5 +1,5 @@
-"""The time line: every finding of every box and cell by time, and what is over of this session, in one list; enter
-opens its log there.
+"""The time line: every finding of every box and cell, and the past events of this session, by time in one list; enter
+opens the log at that place.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def no_boxes() -> str:
 
 
 def reading(fleet: FleetView) -> bool:
-    """A box is still being read: what it has no word of may come yet."""
+    """Whether a box is still being read, so that findings and clocks may still appear."""
     return any(is_reading(view) for view in fleet.instances)
 
 

@@ -157,7 +157,7 @@ def _seen(finding: Finding, zone: tzinfo | None) -> str:
 
 
 def _time(at: float, basis: str, zone: tzinfo | None) -> str:
-    """A moment; one that is known only as a bound is said to be one."""
+    """A time in words; `≤` or `before` if it is only a bound."""
     if basis == FIRST_LOOK:
         return say("before {time}", time=_clock(at, zone))
     return f"{BOUND_SIGN['latest']} {_clock(at, zone)}" if basis in BOUNDS else _clock(at, zone)

@@ -1,4 +1,4 @@
-"""Findings, and what is over of this session, on one line of time: a lane for each box, below a row for each."""
+"""Draws the time line of findings and of this session's past events: a lane for each box, below it a row for each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def by_time(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def entries(fleet: FleetView) -> list[tuple[str, Finding, Past | None]]:
-    """Key, finding, and what became of it (None: it is so now), the newest first."""
+    """Key, finding, and its past event (None: it is current), the newest first."""
     rows: list[tuple[str, Finding, Past | None]] = [(one.id, one, None) for one in fleet.findings]
     rows += [(one.key or one.finding.id, one.finding, one) for one in fleet.past]
     return sorted(rows, key=lambda row: (-row[1].at, row[1].severity.rank, row[1].instance))
@@ -87,7 +87,7 @@ def lanes(
 
 
 def _glyph(finding: Finding) -> str:
-    """Its severity; of an event its own sign."""
+    """The glyph of the finding's severity; an event has a glyph of its own."""
     if finding.severity is Severity.NONE:
         return "✓" if finding.kind == CELL_FINISHED else "·"
     return SEVERITY_GLYPH[finding.severity]
@@ -126,9 +126,9 @@ def event_row(
     with_bounds: bool = False,
     past: Past | None = None,
 ) -> Text:
-    """One finding: when, how bad, where, what, and the evidence; `names` are those of all boxes.
+    """The row of one finding: time, severity, box, kind and evidence; `names` are those of all boxes.
 
-    One that is over is dim, and says what became of it.
+    A past one is dimmed and says whether it ended or was acknowledged.
     """
     wide = width >= ROOMY
     style = f"severity-{finding.severity}" if past is None else "faint"
@@ -178,7 +178,7 @@ def words_of(finding: Finding) -> str:
 
 
 def summary(findings: Sequence[Finding], total: int, width: int, over: int = 0) -> Text:
-    """How many of each severity, and what the sign means where there is room to say it; `over` more are past."""
+    """The number of findings of each severity, with the glyphs explained if there is room; `over` more are past."""
     pieces: list[tuple[str, str]] = []
     for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
         count = sum(one.severity is severity for one in findings)

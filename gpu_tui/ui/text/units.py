@@ -85,7 +85,7 @@ def countdown(seconds: float) -> str:
 
 
 def rough(seconds: float) -> str:
-    """The same of an estimate, which no seconds become: `45s`, `12m`, `2h 05m`."""
+    """The same for an estimate, without seconds from one minute on: `45s`, `12m`, `2h 05m`."""
     return age(seconds) if seconds < HOUR else span(seconds)
 
 

@@ -42,7 +42,7 @@ from gpu_tui.ui.text.vital_rows import (
 SIZE, INODES = 14, 10  # cells of ` of 50.0 GiB` and of ` of 3.2M`
 LEAST_PATH = 12
 _FIXED = 2 * (SHARE + 1) + 2  # the two shares of a mount, and the gap behind them
-FAULTS = {  # `mount_state.STATES` in few cells
+FAULTS = {  # short words for `mount_state.STATES`
     "stale": "stale handle",
     "not-connected": "not connected",
     "error": "I/O error",
@@ -235,7 +235,7 @@ def _mount_head(name: int, size: int, inodes: int) -> Text:
 
 
 def _full(view: InstanceView, mount: Mount) -> Text:
-    """When it is full at the present rate, or why runs cannot use it."""
+    """When the mount will be full at the present rate, or why runs cannot use it."""
     fault = view.mount_faults.get(mount.path)
     if fault is not None:
         return line((level_mark(Level.ACT) + say(FAULTS[fault.state]), level_style(Level.ACT)))
