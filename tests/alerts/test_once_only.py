@@ -273,7 +273,7 @@ def test_a_screen_alone_shows_what_comes_and_goes_once() -> None:
     assert seen == [0, 1, 0, 0]
 
 
-def test_a_crash_that_is_told_is_told_once_whoever_says_more_of_it_later(tmp_path: Path) -> None:
+def test_a_reported_crash_is_not_reported_again_under_a_more_precise_kind(tmp_path: Path) -> None:
     for words in (
         ("traceback", "crashed", "gpu_oom"),
         ("crashed", "host_oom"),
@@ -303,7 +303,7 @@ def test_an_exit_code_and_the_log_that_explains_it_are_one_alarm(tmp_path: Path)
     assert told == ["crashed"]
 
 
-def test_what_is_another_crash_or_was_no_alarm_is_told(tmp_path: Path) -> None:
+def test_another_crash_or_one_without_an_alarm_before_is_reported(tmp_path: Path) -> None:
     bare, oom = finding("crashed", cell="x"), finding("gpu_oom", cell="x")
     for name, looks, told in (
         ("restarted", (view(findings=(bare,)), view(), view(findings=(oom,))), ["crashed", "gpu_oom"]),
@@ -324,7 +324,7 @@ def test_what_is_another_crash_or_was_no_alarm_is_told(tmp_path: Path) -> None:
         ledger.close()
 
 
-def test_how_long_a_cell_took_is_told_to_the_second(tmp_path: Path) -> None:
+def test_durations_under_an_hour_show_seconds(tmp_path: Path) -> None:
     for seconds, words in (
         (45.0, "45 s"),
         (90.0, "90 s"),

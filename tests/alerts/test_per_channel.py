@@ -1,4 +1,4 @@
-"""Each channel has its own record: what one program cannot send stays due for another, and is sent once."""
+"""Each channel has its own record: an alert that one program cannot send stays due for another, and is sent once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SERIOUS = finding("hang", Severity.SERIOUS)
 
 @dataclass
 class Program:
-    """A gpu-tui of its own environment: a cockpit, or (`screen` False) cron's check."""
+    """A gpu-tui with an environment of its own: a cockpit, or (`screen` False) cron's check."""
 
     desk: Desk
     clock: ManualClock
@@ -110,7 +110,7 @@ def arrived(hook: Receiver) -> list[str]:
 # --- which programs send what -------------------------------------------------------------------
 
 
-async def test_what_a_cockpit_without_the_variable_toasted_arrives_by_cron_once(
+async def test_alerts_of_a_cockpit_without_the_variable_are_sent_once_by_cron(
     program: Any, hook: Receiver
 ) -> None:
     cockpit, cron = program(), program(hook.url, screen=False)
@@ -127,9 +127,7 @@ async def test_what_a_cockpit_without_the_variable_toasted_arrives_by_cron_once(
     assert arrived(hook) == ["nan"]
 
 
-async def test_what_came_and_went_while_only_that_cockpit_looked_arrives_too(
-    program: Any, hook: Receiver
-) -> None:
+async def test_alerts_that_ended_before_cron_ran_are_sent_too(program: Any, hook: Receiver) -> None:
     cockpit = program()
     await cockpit.look()
     await cockpit.look(NAN)
@@ -141,10 +139,10 @@ async def test_what_came_and_went_while_only_that_cockpit_looked_arrives_too(
 
 
 @pytest.mark.parametrize("later", [LOST, SERIOUS])
-async def test_a_cockpit_from_before_the_settings_holds_nothing_back(
+async def test_a_cockpit_without_channels_does_not_suppress_later_alerts(
     later: Any, program: Any, hook: Receiver
 ) -> None:
-    """It has toasted all of it, and its settings name no channel, or let less out."""
+    """The cockpit has shown every toast, and its settings name no channel or a higher severity."""
     old = program(alerts=Alerts())
     await old.look()
     await old.look(NAN)
@@ -160,7 +158,7 @@ async def test_a_cockpit_from_before_the_settings_holds_nothing_back(
     assert arrived(hook)[1:] == [later.kind]
 
 
-async def test_what_narrower_settings_let_pass_is_not_told_each_time_by_wider_ones(
+async def test_narrower_settings_do_not_make_wider_ones_send_again(
     program: Any, hook: Receiver
 ) -> None:
     cockpit = program(hook.url)
@@ -191,7 +189,7 @@ async def test_of_two_cockpits_the_one_that_can_send_sends_for_both(
 
 
 @pytest.mark.parametrize("env", ["", "set"])
-async def test_what_a_cockpit_delivered_is_not_sent_by_cron(
+async def test_alerts_that_a_cockpit_delivered_are_not_sent_by_cron(
     env: str, program: Any, hook: Receiver
 ) -> None:
     cockpit, cron = program(hook.url), program(hook.url if env else None, screen=False)
@@ -203,12 +201,12 @@ async def test_what_a_cockpit_delivered_is_not_sent_by_cron(
     assert arrived(hook) == ["nan"]
 
 
-async def test_each_channel_gets_it_though_another_one_had_it(
+async def test_each_channel_gets_an_alert_that_another_channel_had(
     program: Any, hook: Receiver, tmp_path: Path
 ) -> None:
     heard = tmp_path / "heard"
     both = Alerts(command=("sh", "-c", f"cat >> {heard}"), webhook=HOOK.webhook)
-    cockpit = program(alerts=both)  # its webhook cannot be had
+    cockpit = program(alerts=both)  # its webhook has no URL
     await cockpit.look()
     await cockpit.look(NAN)
     await cockpit.deliver()
@@ -241,7 +239,7 @@ async def test_quiet_hours_of_a_cockpit_that_cannot_send_end_in_one_digest_by_cr
 # --- channels that cannot be used ----------------------------------------------------------------
 
 
-async def test_a_command_that_is_not_there_yet_gets_what_was_due_when_it_is(
+async def test_a_missing_command_gets_the_due_alerts_once_it_exists(
     program: Any, tmp_path: Path
 ) -> None:
     heard, script = tmp_path / "heard", tmp_path / "tell"
@@ -265,7 +263,7 @@ async def test_a_command_that_is_not_there_yet_gets_what_was_due_when_it_is(
 @pytest.mark.parametrize(
     "body", ["#!/no/such/interpreter\n", "#!/usr/bin/env no-such-python-9\n", "\x7fELF nonsense"]
 )
-async def test_a_command_that_cannot_start_here_leaves_it_due(
+async def test_an_alert_stays_due_if_its_command_cannot_start(
     body: str, program: Any, tmp_path: Path
 ) -> None:
     script = tmp_path / "tell"
@@ -282,7 +280,7 @@ async def test_a_command_that_cannot_start_here_leaves_it_due(
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410, 302])
-async def test_a_webhook_that_is_shut_leaves_it_due_for_one_with_the_right_url(
+async def test_an_alert_that_a_wrong_url_refuses_stays_due_for_the_right_url(
     status: int, program: Any, hook: Receiver
 ) -> None:
     hook.answers.append(answer(status))
@@ -290,14 +288,14 @@ async def test_a_webhook_that_is_shut_leaves_it_due_for_one_with_the_right_url(
     await revoked.look()
     await revoked.look(NAN)
     await revoked.deliver()
-    await revoked.deliver()  # it leaves the door alone for a while
+    await revoked.deliver()  # it does not try this channel for a while
     assert len(hook.got) == 1
     await revoked.look(NAN)
     ((severity, words),) = revoked.found
     assert severity == "serious"
     assert f"refused it with {status}" in words
     await right.look(NAN, seconds=4.0)
-    assert right.found == revoked.found  # what one program met, all say
+    assert right.found == revoked.found  # all programs report the refusal that one met
     await right.deliver()
     await revoked.look(NAN)
     assert (arrived(hook), revoked.found) == (["nan", "nan"], [])
@@ -307,7 +305,7 @@ async def test_a_webhook_that_is_shut_leaves_it_due_for_one_with_the_right_url(
     assert len(hook.got) == 2
 
 
-async def test_a_receiver_that_is_away_is_a_finding_after_a_while_and_over_when_one_arrives(
+async def test_an_unreachable_receiver_is_a_finding_until_a_message_arrives(
     program: Any, hook: Receiver
 ) -> None:
     hook.answers += [answer(500)] * 2
@@ -325,7 +323,7 @@ async def test_a_receiver_that_is_away_is_a_finding_after_a_while_and_over_when_
     assert (made.found, arrived(hook)) == ([], ["nan"] * 3)
 
 
-async def test_a_moment_without_the_receiver_is_no_finding(program: Any, hook: Receiver) -> None:
+async def test_a_short_outage_of_the_receiver_is_no_finding(program: Any, hook: Receiver) -> None:
     hook.answers.append(answer(500))
     made = program(hook.url)
     await made.look()
@@ -335,7 +333,7 @@ async def test_a_moment_without_the_receiver_is_no_finding(program: Any, hook: R
     assert made.found == []
 
 
-async def test_a_variable_that_is_set_or_a_channel_that_nobody_wants_is_no_finding(
+async def test_a_set_variable_or_an_unconfigured_channel_is_no_finding(
     program: Any, hook: Receiver
 ) -> None:
     for made in (program(hook.url), program(alerts=Alerts())):
@@ -360,7 +358,7 @@ async def test_a_missing_variable_is_serious_and_only_a_warning_while_cron_can_s
     assert cockpit.found[0][0] == "serious"
 
 
-async def test_that_a_channel_is_shut_is_told_by_the_others_and_not_by_itself(
+async def test_an_unusable_channel_is_reported_by_the_others_and_not_by_itself(
     program: Any, hook: Receiver, tmp_path: Path
 ) -> None:
     heard = tmp_path / "heard"
@@ -377,7 +375,7 @@ async def test_that_a_channel_is_shut_is_told_by_the_others_and_not_by_itself(
     assert cockpit.ledger.waiting("webhook") == 0
 
 
-async def test_what_waits_for_a_channel_that_never_comes_is_bounded(
+async def test_the_outbox_of_a_channel_that_is_never_usable_is_bounded(
     program: Any, hook: Receiver
 ) -> None:
     cockpit = program()
@@ -424,8 +422,8 @@ async def test_held_alerts_keep_their_wait_when_the_clock_is_set_back(
         assert len(hook.got) == sent
 
 
-def test_known_and_due_are_one_step(tmp_path: Path) -> None:
-    """A program that is killed between the two would lose the alert."""
+def test_news_is_recorded_and_queued_in_one_transaction(tmp_path: Path) -> None:
+    """A program killed between the two would lose the alert."""
     ledger, seen = Ledger(tmp_path / "l"), view(findings=(NAN,))
     ready, members = frozenset({"a", ""}), frozenset({"a"})
 
@@ -452,13 +450,13 @@ async def test_a_file_that_is_full_loses_no_alert_of_any_channel(
         await made.deliver()
     assert arrived(hook) == ["nan"] * 100
     assert made.ledger.trouble
-    cron = program(hook.url, at=T0 + 60, screen=False)  # its file does not know: twice, never none
+    cron = program(hook.url, at=T0 + 60, screen=False)  # not in its file: sent twice, never lost
     await cron.look(*many)
     await cron.deliver()
     assert arrived(hook) == ["nan"] * 200
 
 
-async def test_a_0_1_0_that_still_runs_is_believed(
+async def test_records_of_a_running_0_1_0_count(
     program: Any, hook: Receiver, tmp_path: Path
 ) -> None:
     cron = program(hook.url, screen=False)
@@ -483,7 +481,7 @@ async def test_a_cell_that_finished_reaches_each_channel_once(program: Any, hook
     assert arrived(hook) == ["cell_finished"]
 
 
-async def test_a_program_that_is_away_is_known_before_anything_is_sent() -> None:
+async def test_a_missing_program_is_known_before_anything_is_sent() -> None:
     for argv in (["no-such-program-9"], ["./no/such"], ["/"], ["/etc/passwd"]):
         with pytest.raises(Unusable):
             CommandChannel(argv, os.environ).ready()

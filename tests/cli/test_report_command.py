@@ -138,7 +138,7 @@ def test_the_resume_command_of_each_platform_detaches_as_its_profile_says() -> N
         assert "nohup" not in command
 
 
-def test_a_runner_that_nobody_saw_is_a_placeholder() -> None:
+def test_an_unknown_runner_is_a_placeholder() -> None:
     view = one(CELLS, queue=FILES)
     box = replace(view.instances[0], runner=None)
     text = text_of(replace(view, instances=(box,)))

@@ -1,7 +1,7 @@
-"""A real FUSE mount that answers nothing, or an error: `python fuse_fault.py DIRECTORY FAULT`.
+"""A real FUSE mount that hangs or answers with an error: `python fuse_fault.py DIRECTORY FAULT`.
 
-The kernel's protocol is in include/uapi/linux/fuse.h. FAULT: an errno's name; hung, which reads requests and
-answers none; gone, where the program has let go of the device. It says `mounted` and runs until its stdin ends.
+The kernel's protocol is in include/uapi/linux/fuse.h. FAULT: the name of an errno; `hung`, which reads requests and
+answers none; `gone`, which has closed the device. The program prints `mounted` and runs until its stdin ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INIT, HEADER = 26, struct.Struct("<IIQQIIIHH")
 
 
 def serve(device: int, fault: str) -> None:
-    """Answer INIT as a kernel wants it, and the rest with the fault."""
+    """Answer INIT correctly, and every other request with the fault."""
     while True:
         try:
             request = os.read(device, 1 << 20)
@@ -34,7 +34,7 @@ def serve(device: int, fault: str) -> None:
 
 
 def main(directory: str, fault: str) -> None:
-    """Mount it, say so, and wait."""
+    """Mount the filesystem, print `mounted`, and wait for the end of stdin."""
     device = os.open("/dev/fuse", os.O_RDWR)
     words = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
     libc = ctypes.CDLL(None, use_errno=True)

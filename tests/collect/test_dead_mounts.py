@@ -57,7 +57,7 @@ async def one(box: ShellBox, shell: str, path: Path, **changes: object) -> Mount
 @pytest.mark.parametrize(
     ("fault", "state"), [("ESTALE", "stale"), ("EIO", "error"), ("gone", "not-connected")]
 )
-async def test_a_dead_disk_is_told_by_what_df_says_of_it(
+async def test_the_error_of_df_gives_the_state_of_a_dead_disk(
     files: ShellBox, fault: str, state: str
 ) -> None:
     disk = files.root / "disk"
@@ -69,9 +69,7 @@ async def test_a_dead_disk_is_told_by_what_df_says_of_it(
 
 @NEEDS_ROOT
 @pytest.mark.parametrize("shell", ["dash", "busybox"])
-async def test_the_dead_disk_that_a_run_works_on_though_nothing_names_it(
-    files: ShellBox, shell: str
-) -> None:
+async def test_a_dead_disk_that_only_a_run_uses_is_found(files: ShellBox, shell: str) -> None:
     disk, proc = files.root / "disk", files.proc / "4127"
     files.file("proc/4127/comm", "python\n")
     files.file("proc/mounts", f"/dev/vda / ext4 rw 0 0\nlab {disk} fuse.lab rw 0 0\n")
@@ -142,7 +140,7 @@ TABLE = """\
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
-async def test_what_the_kernel_made_read_only(files: ShellBox, shell: str) -> None:
+async def test_filesystems_that_the_kernel_made_read_only(files: ShellBox, shell: str) -> None:
     rows = [line.split() for line in TABLE.splitlines()]
     plain = (
         (row[row.index("-") + 1], row[4], "ro" if "ro" in f"{row[5][:2]} {row[-1][:2]}" else "rw")

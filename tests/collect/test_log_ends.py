@@ -24,7 +24,7 @@ from gpu_tui.transport.ssh import SshTransport
 
 
 class Ends:
-    """Reads logs below a home, and what came of each."""
+    """Reads logs below a home, and returns their lines and errors."""
 
     def __init__(self, files: ShellBox, shell: str) -> None:
         self.files = files
@@ -59,7 +59,7 @@ def ends(request: pytest.FixtureRequest, tmp_path: Path) -> Ends:
     return Ends(ShellBox(tmp_path), request.param)
 
 
-async def test_every_log_is_read_whatever_it_is(ends: Ends) -> None:
+async def test_logs_of_any_kind_name_and_encoding_are_read(ends: Ends) -> None:
     home = ends.files.home
     names = ["-dash.log", "two\nlines.log", "a'b\"$(touch x)`.log", "sp ace*.log"]
     for n, name in enumerate(names):
@@ -88,7 +88,7 @@ async def test_every_log_is_read_whatever_it_is(ends: Ends) -> None:
     assert sum(ends.memories[source].offset > 0 for source in ends.memories) == 8
 
 
-async def test_only_what_is_new_comes_again(ends: Ends) -> None:
+async def test_a_second_look_reads_only_new_bytes(ends: Ends) -> None:
     log = ends.files.home / "a.log"
     log.write_text("one\ntwo\nthr")
     await ends.read("a.log", over=False)
@@ -105,7 +105,7 @@ async def test_only_what_is_new_comes_again(ends: Ends) -> None:
     assert not ends.heard.of(Noted)
 
 
-async def test_a_log_that_was_cut_or_replaced_is_read_anew(ends: Ends) -> None:
+async def test_a_truncated_or_replaced_log_is_read_from_its_start(ends: Ends) -> None:
     log = ends.files.home / "a.log"
     log.write_text("first run 1\nfirst run 2\n")
     await ends.read("a.log")
@@ -120,7 +120,7 @@ async def test_a_log_that_was_cut_or_replaced_is_read_anew(ends: Ends) -> None:
     assert len(ends.heard.of(LogOpened)) == 3
 
 
-async def test_all_of_them_take_no_more_than_their_room(ends: Ends) -> None:
+async def test_one_look_at_many_large_logs_is_bounded(ends: Ends) -> None:
     names = [f"{n}.log" for n in range(40)]
     for name in names:
         (ends.files.home / name).write_text("step 1 loss 0.5\n" * 20_000)
@@ -131,7 +131,7 @@ async def test_all_of_them_take_no_more_than_their_room(ends: Ends) -> None:
     assert sum(sizes) <= ALL
 
 
-async def test_the_names_of_one_file_are_read_once(ends: Ends) -> None:
+async def test_a_file_with_several_names_is_read_once(ends: Ends) -> None:
     home = ends.files.home
     (home / "run3.log").write_text("Epoch 1/2\n")
     (home / "latest.log").symlink_to("run3.log")
@@ -145,7 +145,7 @@ async def test_the_names_of_one_file_are_read_once(ends: Ends) -> None:
     ]
 
 
-async def test_it_works_without_stat(ends: Ends) -> None:
+async def test_logs_are_read_on_a_box_without_stat(ends: Ends) -> None:
     ends.files.program("stat", "#!/bin/sh\nexit 127\n")
     (ends.files.home / "a.log").write_text("x\n" * 50_000 + "ValueError: y\n")
     await ends.read("a.log")
@@ -154,7 +154,7 @@ async def test_it_works_without_stat(ends: Ends) -> None:
 
 @pytest.fixture
 def hangs(monkeypatch: pytest.MonkeyPatch, ends: Ends) -> Iterator[None]:
-    """Who reads a log called `hung` waits for ever."""
+    """Make a reader of the log `hung` wait for ever."""
     monkeypatch.setattr(log_end, "HANGS", 1.0)
     ends.files.program(
         "dd",

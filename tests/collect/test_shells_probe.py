@@ -1,5 +1,5 @@
-"""The shells of a box, their scripts and their lists, as every kind of sampler sees them; and what shells do with an
-edit.
+"""The shells of a box, their scripts and their lists, read by every kind of sampler; and the effect of an edit on a
+real shell.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AGED = 1_000_000_000  # an mtime of long ago
 
 
 class Night:
-    """One script that works a list off: it waits in the FIFO `gate`, once for each line."""
+    """A script that runs the lines of a list: it waits in the FIFO `gate`, once for each line."""
 
     def __init__(self, place: Path, *shell: str) -> None:
         self.place = place
@@ -52,15 +52,15 @@ class Night:
         self.wait_ready()
 
     def wait_ready(self) -> None:
-        """Until it has read a line and waits."""
+        """Block until the script has read a line and waits."""
         (self.place / "ready").read_text()
 
     def release(self) -> None:
-        """Let it go on with the next line."""
+        """Let the script go on with the next line."""
         (self.place / "gate").write_text("")
 
     def end(self) -> None:
-        """Whatever is left of it."""
+        """Kill the rest of the script."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(60)
@@ -68,7 +68,7 @@ class Night:
 
 @pytest.fixture
 def night() -> Iterator[Night]:
-    """In memory, as people keep scripts on boxes whose disk is slow."""
+    """In memory: people keep scripts in /dev/shm on boxes whose disk is slow."""
     with TemporaryDirectory(dir="/dev/shm") as place:
         made = Night(Path(place) / "a night", "bash")
         yield made
@@ -93,7 +93,9 @@ def told(shell: Shell, argv: tuple[str, ...] = ("bash", "night.sh")) -> list[str
 
 
 @pytest.mark.parametrize("shell", sorted(SHELLS))
-async def test_what_shells_read(tmp_path: Path, night: Night, shell: str) -> None:
+async def test_scripts_and_lists_that_shells_read_are_found(
+    tmp_path: Path, night: Night, shell: str
+) -> None:
     other = Night(tmp_path / "other", "dash")
     try:
         (bash, dash) = await seen(tmp_path, shell, night.process.pid, other.process.pid)
@@ -163,7 +165,7 @@ def test_bash_goes_on_at_that_byte_of_the_new_text(tmp_path: Path, way: str) -> 
         night.end()
 
 
-def test_what_a_hostile_box_prints() -> None:
+def test_hostile_output_is_bounded() -> None:
     junk = b"\n".join(
         [
             b"x",

@@ -116,7 +116,7 @@ async def test_a_cell_that_ended_before_its_tail_had_opened_is_read_all_the_same
 
 
 class Cut(ReplayConnection):
-    """Loses itself when the ends of logs are asked for."""
+    """A connection that is lost when the ends of logs are read."""
 
     def stream(self, program: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         if "end_of 0 " in program:

@@ -111,7 +111,7 @@ def test_its_history_has_every_mark_and_bookmark(state: Path) -> None:
     assert [mark.text for mark in marks] == ["loading configs/patch_64.yaml"]
 
 
-def test_its_alerts_are_not_told_again_by_any_channel_that_it_had(state: Path) -> None:
+def test_its_alerts_are_not_sent_again_by_a_channel_that_it_had(state: Path) -> None:
     news = [
         News(f"finding:{id}", "nan", Severity.FATAL, place, "x", 0.0)
         for id, place in (("021f32a617b9", "rigel"), ("68d492349d3f", "altair"), ("new", "rigel"))

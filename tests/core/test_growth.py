@@ -1,4 +1,4 @@
-"""What grows steadily is forecast; what rose once, wavers or is rotated is not."""
+"""Steady growth is forecast; a single rise, noise and rotated checkpoints are not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rate(values: Sequence[float], capacity: float = 1000.0, beat: float = BEAT) 
 
 
 def checkpoints(keep: int, each: int, count: int, size: float = 10.0) -> list[float]:
-    """Each takes four beats to be written; then the oldest of more than `keep` goes."""
+    """Sizes while `count` checkpoints are written in four beats each and the oldest of more than `keep` is deleted."""
     used, held, values = 300.0, 0, []
     for _ in range(count):
         for _ in range(each):
@@ -69,7 +69,7 @@ def test_a_download_that_is_over_is_no_trend() -> None:
     assert rate([100 + 2 * n for n in range(50)] + [200.0] * 60) is None
 
 
-def test_a_minute_says_nothing_and_neither_does_a_log() -> None:
+def test_a_short_watch_or_a_small_growth_gives_no_forecast() -> None:
     assert rate([300 + n for n in range(5)]) is None
     assert rate([300 + 0.0005 * n for n in range(60)]) is None
     assert rate([999.2 + 0.002 * n for n in range(60)]) is not None  # but little is left

@@ -64,7 +64,7 @@ def test_a_refusal_is_no_fault_of_the_disk(words: str) -> None:
     assert state(said(words)) is None
 
 
-def test_a_complaint_about_another_path_says_nothing_of_this_one() -> None:
+def test_an_error_about_another_path_is_ignored() -> None:
     other = b"df: /elsewhere: Input/output error\n"
     assert state(parse_mount("/data", other, 1, None, 0, {})) is None
 
@@ -82,7 +82,7 @@ def test_a_path_that_is_not_there(words: str) -> None:
     assert state(said(words), SEEN) == "not-mounted"
 
 
-def test_a_mounted_disk_of_which_busybox_says_that_it_is_not_there() -> None:
+def test_a_mounted_disk_that_busybox_reports_as_missing_is_in_error() -> None:
     text = b"df: /data: can't find mount point\n"
     table = {"/data": MountEntry("/data", "fuse.s3fs", read_only=False)}
     assert state(parse_mount("/data", text, 1, None, 0, table)) == "error"
@@ -121,14 +121,14 @@ def test_a_directory_of_a_disk_is_no_missing_mount(path: str, place: str) -> Non
     assert shown(mount, None) == mount
 
 
-def test_what_was_mounted_at_an_earlier_look_and_is_now_the_disk_above() -> None:
+def test_a_mount_that_an_earlier_look_saw_is_missed() -> None:
     found = fault_of(row("/data/volume", "/data"), SeenMount("nfs4", True))
     assert found is not None
     assert found.text == "not mounted: this is the disk of /data; it was nfs4 at an earlier look"
 
 
 def test_a_directory_of_the_root_disk_that_is_bound_elsewhere_is_mounted() -> None:
-    text = f"{HEAD}/dev/root 1000 500 500 50% /\n".encode()  # so a busybox says
+    text = f"{HEAD}/dev/root 1000 500 500 50% /\n".encode()  # output of busybox's df
     table = {at: MountEntry(at, "ext4", read_only=False) for at in ("/", "/workspace")}
     for path in ("/workspace", "/workspace/"):
         assert state(replace(parse_mount(path, text, 0, None, 0, table), named=True)) is None

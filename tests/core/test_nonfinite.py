@@ -1,4 +1,4 @@
-"""A metric that is NaN or Inf is so until the same metric is finite again, whatever the counters do."""
+"""A metric stays NaN or Inf until the same metric is finite again, whatever the counters do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Log:
         self.alarms, self.reader, self.number = CellAlarms(), LogReader(), 0
 
     def write(self, text: str, at: float = 0.0, path: str = "a.log") -> Log:
-        """It is just written."""
+        """Append text that was just written."""
         for line in self.reader.feed(text.encode()):
             self.alarms.take(line, self.number, path, at, live=True)
             self.number += not line.open
@@ -25,12 +25,12 @@ class Log:
 
     @property
     def worst(self) -> Alarm:
-        """What a person sees of it first."""
+        """The alarm that a person sees first."""
         return min(self.alarms.shown(), key=lambda alarm: alarm.severity.rank)
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
-def test_counters_and_other_metrics_do_not_take_a_nan_back_and_its_own_finite_value_does(
+def test_only_a_finite_value_of_the_same_metric_ends_a_nan(
     name: str,
 ) -> None:
     lost, moves, back = FRAMEWORKS[name]
@@ -89,12 +89,12 @@ def test_each_report_in_a_row_counts_once(name: str) -> None:
         "|    value_loss           | nan         |\n",
     ],
 )
-def test_what_is_no_alarm_by_itself_is_none_in_its_context(line: str) -> None:
+def test_a_line_that_does_not_alarm_alone_does_not_alarm_in_a_log(line: str) -> None:
     log = Log().write("step 7 loss=0.5\n" + line * 5 + "step 9 loss=0.5\n")
     assert [one.label for one in log.alarms.shown()] == []
 
 
-def test_a_bar_that_is_redrawn_on_one_line_is_judged_by_what_it_shows_last() -> None:
+def test_a_redrawn_bar_is_judged_by_its_last_state() -> None:
     def bar(step: int, loss: str) -> str:
         return f"\r{step}%|█████     | {step}/100 [00:10<00:12, 4.40it/s, loss={loss}]"
 
@@ -110,7 +110,7 @@ def test_a_bar_that_is_redrawn_on_one_line_is_judged_by_what_it_shows_last() -> 
     assert log.worst.severity is Severity.WARN
 
 
-def test_half_a_line_takes_nothing_back() -> None:
+def test_half_a_line_ends_no_nan() -> None:
     log = Log().write("{'loss': nan, 'grad_norm': nan, 'epoch': 0.1}\n")
     log.write("{'loss': 0.0, 'grad_norm': ")
     assert log.worst.severity is Severity.SERIOUS
@@ -118,7 +118,7 @@ def test_half_a_line_takes_nothing_back() -> None:
     assert log.worst.severity is Severity.SERIOUS
 
 
-def test_a_rank_at_the_same_step_and_a_program_that_is_behind_take_nothing_back() -> None:
+def test_another_rank_or_an_earlier_step_ends_no_nan() -> None:
     log = Log()
     for step in range(7, 12):
         log.write(f"[rank0]: step {step} loss=nan\n[rank1]: step {step} loss=0.5\n")
@@ -128,7 +128,7 @@ def test_a_rank_at_the_same_step_and_a_program_that_is_behind_take_nothing_back(
     assert log.worst.lost.reports == 5
 
 
-def test_a_run_that_was_resumed_before_the_nan_is_past_it_with_its_third_finite_report() -> None:
+def test_a_run_resumed_from_before_the_nan_recovers_at_its_third_finite_report() -> None:
     log = Log().write("".join(f"step {n}/900 loss nan\n" for n in range(500, 560, 10)))
     log.write("step 400/900 loss 0.5\nstep 410/900 loss 0.5\n")
     assert log.worst.severity is Severity.SERIOUS

@@ -1,4 +1,4 @@
-"""Which trainings were left by the shell that ran them, told from process tables of many kinds of box."""
+"""Trainings that the death of their shell left to a reaper, by process tables of many kinds of box."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCRIPT = Held(255, "/q/night.sh", 40, Stamp((1, 1), 90, 0.0))
 
 
 def table(*rows: tuple[int, int, str]) -> tuple[Process, ...]:
-    """(PID, parent, command); the name is that of the program."""
+    """Processes from (PID, parent, command); the name is the program's."""
     made = []
     for pid, ppid, command in rows:
         words = tuple(command.split())
@@ -47,13 +47,13 @@ def heads(rows: tuple[Process, ...], *shells: Shell) -> list[int]:
         ([(1, 0, "init"), (8, 1, "/bin/sh ./run_one.sh conf/a.yaml t"), (9, 8, TRAIN)], [], [8]),
         ([(1, 0, "init"), (8, 1, "timeout 24h " + TRAIN), (9, 8, TRAIN)], [], [8]),
         ([(1, 0, "init"), (9, 1, TRAIN), (10, 9, TRAIN), (11, 1, "python train.py --config conf/b.yaml")], [], [9, 11]),
-        # A part that a dead shell had forked: its script is not open in it.
+        # A subshell that a dead shell had forked: the script is not open in it.
         ([(1, 0, "init"), (8, 1, "bash night.sh"), (9, 8, TRAIN)], [Shell(8, "/q", (), ("/l",))], [8]),
-        # An image's start-up script waits for something of its own.
+        # An image's start-up script waits for a child of its own.
         ([(1, 0, "bash /start.sh"), (6, 1, "sleep infinity"), (9, 1, TRAIN)], [Shell(1, "/", (SCRIPT,))], [9]),
     ],
 )  # fmt: skip
-def test_left_to_a_reaper(
+def test_trainings_left_to_a_reaper_are_orphans(
     rows: list[tuple[int, int, str]], shells: list[Shell], found: list[int]
 ) -> None:
     assert heads(table(*rows), *shells) == found
@@ -81,7 +81,9 @@ def test_left_to_a_reaper(
         ([(1, 0, "init"), (8, 1, "bash x")], []),
     ],
 )  # fmt: skip
-def test_not_left(rows: list[tuple[int, int, str]], shells: list[Shell]) -> None:
+def test_trainings_with_a_living_runner_are_no_orphans(
+    rows: list[tuple[int, int, str]], shells: list[Shell]
+) -> None:
     assert heads(table(*rows), *shells) == []
 
 
@@ -103,12 +105,14 @@ def test_not_left(rows: list[tuple[int, int, str]], shells: list[Shell]) -> None
         ("-bash", Shell(5, "/q"), False),
     ],
 )
-def test_who_starts_the_next(command: str, shell: Shell | None, works: bool) -> None:
+def test_programs_that_may_start_the_next_cell(
+    command: str, shell: Shell | None, works: bool
+) -> None:
     rows = table((5, 1, command), (9, 1, TRAIN))
     shells = {shell.pid: shell} if shell else {}
     assert works_off(rows, shells, rows[1:], "/q/queue.txt", "/q/queue.log") is works
 
 
-def test_what_hangs_below_a_training_starts_nothing_after_it() -> None:
+def test_a_process_below_a_training_starts_no_next_cell() -> None:
     rows = table((9, 1, TRAIN), (10, 9, "bash hook.sh queue.txt"))
     assert not works_off(rows, {}, rows[:1], "~/queue.txt", None)

@@ -96,23 +96,23 @@ def test_the_exception_to_mend_is_named(text: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        # What another exception names as its direct cause, however many pass it on; what was in the way last otherwise.
+        # The direct cause, however long the chain; without a direct cause the last exception.
         (f"{TRACE}KeyError: 'lr'{DIRECT}{TRACE}ConfigError: no lr\n", "KeyError: 'lr' -> ConfigError: no lr"),
         (f"{TRACE}KeyError: 'lr'{DIRECT}{TRACE}ConfigError: no lr{DIRECT}{TRACE}RuntimeError: cannot start\n", "KeyError: 'lr' -> RuntimeError: cannot start"),
         (f"{TRACE}KeyError: 'lr'{DIRECT}{TRACE}KeyError: 'lr'\n", "KeyError: 'lr'"),
         (f"{TRACE}KeyError: 'lr'{DURING}{TRACE}ConfigError: no lr\n", "ConfigError: no lr"),
         (f"{TRACE}{OOM}{DURING}{TRACE}AttributeError: 'NoneType' object has no attribute 'finish'\n", OOM),
         (f"{TRACE}pyarrow.lib.ArrowInvalid: not a number{DIRECT}{TRACE}RuntimeError: a subprocess died\n", "pyarrow.lib.ArrowInvalid: not a number -> RuntimeError: a subprocess died"),
-        # What another program's exception quotes.
+        # Exceptions quoted by another program's exception.
         (RAY, "ValueError: bad shape"),
         (f"{RAY}{DIRECT}{TRACE}ray.train.TrainingFailedError: The run failed.\n", "ValueError: bad shape -> ray.train.TrainingFailedError: The run failed."),
         (f"{CLOSES}{SPAWNED}", "ValueError: bad shape"),
         (JAVA, "Caused by: java.io.FileNotFoundException: /data/x (No such file or directory)"),
         (JULIA, "caused by: BoundsError: attempt to access 3-element Vector{Int64} at index [5]"),
-        # Who only waited for the child.
+        # A parent that only waited for the failed child.
         (f"{TRACE}KeyError: 'lr'\n{TRACE}subprocess.CalledProcessError: Command '['python', 't.py']' returned non-zero exit status 1.\n", "KeyError: 'lr'"),
         (f"{TRACE}KeyError: 'lr'\n{LAUNCHER}", "KeyError: 'lr'"),
-        # What a logger wrote before it; who raised it stays.
+        # A logger's prefix is removed; the name of the worker stays.
         (led("ERROR | 2026-05-01 10:00:00 | ", f"{TRACE}KeyError: 'lr'"), "KeyError: 'lr'"),
         (led("2026-05-01 10:00:00,123 - train - ERROR - ", f"{TRACE}KeyError: 'lr'"), "KeyError: 'lr'"),
         (led("[2026-05-01 10:00:00,123][__main__][ERROR] - ", f"{TRACE}KeyError: 'lr'"), "KeyError: 'lr'"),
@@ -124,7 +124,7 @@ def test_the_exception_to_mend_is_named(text: str, told: str) -> None:
         (f"{STEPS}{TRACE}{FRAME * 30}mylib.NoRoom: nothing left\n", "mylib.NoRoom: nothing left"),
     ],
 )  # fmt: skip
-def test_one_crash_is_one_finding_that_names_what_was_raised_first(text: str, told: str) -> None:
+def test_one_crash_is_one_finding_named_by_its_first_cause(text: str, told: str) -> None:
     for parts in (text.splitlines(keepends=True), [text]):  # as it is written, and all at once
         found = failure(text, *parts)
         assert (found.told, found.count) == (told, 1)

@@ -1,4 +1,4 @@
-"""What a shell does after its script or its list was changed; what is no change."""
+"""Findings for scripts, lists and configs that were changed under a run, and harmless states without one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def script(mtime: float, size: int = 90, pos: int = 40, **more: object) -> Held:
         (40, 40, "it has read all 40 bytes already, so the change has no effect"),
     ],
 )
-def test_in_place(size: int, pos: int, words: str) -> None:
+def test_an_edit_in_place_is_a_finding(size: int, pos: int, words: str) -> None:
     shell = Shell(5, "/q", (script(AFTER, size, pos),), named={"night.sh": Stamp(OLD, size, AFTER)})
     (one,) = said(shell)
     assert one.startswith("night.sh was changed in place under its running shell (PID 5): ")
@@ -60,7 +60,7 @@ def test_in_place(size: int, pos: int, words: str) -> None:
     "command",
     ["bash night.sh", "/bin/sh /q/night.sh a", "bash -x -- night.sh", "busybox ash night.sh"],
 )
-def test_replaced(command: str) -> None:
+def test_a_replaced_script_is_a_finding(command: str) -> None:
     word = script_of(command.split()) or "/q/night.sh"
     there = {word: Stamp(NEW, 90, AFTER), "/q/night.sh": Stamp(NEW, 90, AFTER)}
     (one,) = said(Shell(5, "/q", (script(BEFORE, deleted=True),), named=there), command)
@@ -88,7 +88,7 @@ def test_replaced(command: str) -> None:
         Shell(5, "/q", (script(BEFORE),), named={"conf/a.yaml": Stamp(NEW, 9, AFTER, AFTER)}),
     ],
 )
-def test_no_change(shell: Shell) -> None:
+def test_harmless_states_of_a_script_are_no_finding(shell: Shell) -> None:
     assert said(shell) == []
 
 
@@ -127,7 +127,7 @@ def test_a_list_that_was_replaced() -> None:
         queue(BEFORE, 90, 40, "x.yaml\nconf/a"),
     ],
 )
-def test_a_list_that_goes_on_as_it_should(shell: Shell) -> None:
+def test_appended_lines_are_no_finding(shell: Shell) -> None:
     assert said(shell, "bash", "python train.py --config conf/a.yaml") == []
 
 
@@ -168,5 +168,5 @@ def test_a_config_that_its_trainer_has_read(born: float | None, mtime: float, fo
         ("-bash", None),
     ],
 )
-def test_which_word_is_the_script(command: str, word: str | None) -> None:
+def test_script_of_a_command_line(command: str, word: str | None) -> None:
     assert script_of(command.split()) == word

@@ -1,4 +1,4 @@
-"""Which programs may start more runs that no list names, by process tables as shells, xargs and make make them."""
+"""Programs that may start more runs that no list names, by the process tables that shells, xargs and make give."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_loop_may_start_more(table: tuple[Process, ...], ended: bool) -> None:
 
 @pytest.mark.parametrize("ended", [False, True], ids=["it runs", "it ended"])
 @pytest.mark.parametrize("table", NO_LOOPS.values(), ids=NO_LOOPS)
-def test_a_run_of_its_own_is_followed_by_none(table: tuple[Process, ...], ended: bool) -> None:
+def test_nothing_follows_a_single_run(table: tuple[Process, ...], ended: bool) -> None:
     job = gone(60, *above(table), ago=500.0) if ended else run(60, *above(table))
     assert not more_may_follow([job], (INIT, *table), NOW, NOW)
 
@@ -131,17 +131,17 @@ def test_a_loop_that_was_typed_shows_in_its_second_run() -> None:
     assert more_may_follow([gone(60, 40, 20, 1, then="run61"), second], table, NOW, NOW)
     # Side by side in the background, one ends first: nothing followed it.
     assert not more_may_follow([gone(60, 40, 20, 1, ago=90.0), second], table, NOW, NOW)
-    # Its last run has just ended: the next one may be about to begin; a minute later it would be there.
+    # Its last run has just ended, so the next may be about to begin; a minute later it would have begun.
     assert more_may_follow([gone(60, 40, 20, 1, ago=5.0)], table, NOW, NOW)
     assert not more_may_follow([gone(60, 40, 20, 1, ago=60.0)], table, NOW, NOW)
 
 
-def test_a_number_that_another_process_has_now_is_not_the_loop() -> None:
+def test_a_reused_pid_is_not_the_loop() -> None:
     later = process(50, 1, "bash", "other.sh", age=10.0)
     assert not more_may_follow([gone(60, 50, 1, ago=300.0)], (INIT, later), NOW, NOW)
 
 
-def test_without_a_process_table_what_has_a_parent_may_be_followed() -> None:
+def test_without_a_process_table_any_job_with_a_parent_may_be_followed() -> None:
     assert more_may_follow([run(60, 50, 1)], None, NOW, NOW)
     assert not more_may_follow([run(60, 1)], None, NOW, NOW)
     assert not more_may_follow([run(60)], None, NOW, NOW)

@@ -66,7 +66,7 @@ def test_a_report_that_was_on_its_way_is_none_of_a_run_that_goes_on() -> None:
     assert worst(late).severity is Severity.FATAL
 
 
-def test_a_nan_is_over_by_a_finite_loss_and_by_no_counter_however_far_it_moves() -> None:
+def test_a_finite_loss_ends_a_nan_and_a_counter_does_not() -> None:
     nan = (0.0, epochs(3, 6, "nan"))
     assert not worst(told(nan, (900.0, "Epoch 7/90\nEpoch 8/90\nEpoch 9/90 acc 0.5\n"))).past
     assert not worst(told(nan, (900.0, epochs(6, 6)))).past  # another rank

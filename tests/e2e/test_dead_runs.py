@@ -1,4 +1,4 @@
-"""A box on which nothing runs any more: `check` reads its logs, and says what the cockpit says."""
+"""A box on which nothing runs any more: `check` reads its logs and agrees with the cockpit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def alone(make_box: Callable[..., Sshd]) -> Sshd:
 
 
 class Logs:
-    """A directory of logs of a box, each of its own age."""
+    """A directory of logs on a box, each with its own age."""
 
     def __init__(self, box: Sshd) -> None:
         self.directory = box.home / "logs"
@@ -79,7 +79,7 @@ def instance(box: Sshd, **changed: object) -> Instance:
 
 
 async def seen(box: Sshd, state: Path, **changed: object) -> dict[str, object]:
-    """The box as `check --json` has it."""
+    """The box in `check --json`."""
     view = await collect_once(Fleet(None, (instance(box, **changed),), None), state=state)
     (row,) = check_json(view)["instances"]  # type: ignore[misc]
     return row  # type: ignore[no-any-return]
@@ -90,7 +90,7 @@ def states(row: dict[str, object]) -> dict[str, str]:
 
 
 def told(row: dict[str, object]) -> dict[str, object]:
-    """What must be the same at every call."""
+    """The parts of the JSON that must be the same at every call."""
     cells = [
         {key: cell[key] for key in ("name", "index", "state", "epoch", "epochs", "loss")}
         for cell in row["queue"]["cells"]  # type: ignore[index]
@@ -170,7 +170,7 @@ class Watch:
         )
 
     def lines(self, cell: str) -> list[list[str]]:
-        """Of each log that is kept under this name: its lines."""
+        """The lines of each log that is kept under this name."""
         logs = (log.source for log in self.view.logs if log.source.cell == cell)
         kept = (self._room.store.log("lab", source) for source in logs)
         return [[log.text(n) for n in range(log.first, log.end)] for log in kept if log]
@@ -197,7 +197,7 @@ async def test_the_cockpit_says_what_check_says(alone: Sshd, logs: Logs, tmp_pat
     assert row["verdict"] == "crashed"
 
 
-async def test_runs_that_start_and_die_between_two_looks_are_told(
+async def test_runs_that_start_and_die_between_two_looks_are_reported(
     alone: Sshd, logs: Logs, tmp_path: Path
 ) -> None:
     logs.write("first", FINISHED, HOUR)
@@ -231,7 +231,7 @@ signal.pause()
 
 @asynccontextmanager
 async def trains(box: Sshd, log: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """A training on the box that writes into this file; it is killed by what is given, or at the end."""
+    """Run a training on the box that writes into this file; yields a function that kills it. It is killed at the end."""
     script, pipe = box.home / "train.py", box.home / "pipe"
     script.write_text(TRAINER)
     os.mkfifo(pipe)
@@ -284,7 +284,7 @@ async def test_a_log_of_a_remembered_run_is_read_once_under_all_its_names(
 
 
 @pytest.mark.parametrize("queue_log", [None, "BEGIN a\nEND a\nBEGIN b\n"])
-async def test_cells_that_no_queue_log_names_are_told_by_their_own_logs(
+async def test_cells_that_no_queue_log_names_are_judged_by_their_own_logs(
     alone: Sshd, logs: Logs, tmp_path: Path, queue_log: str | None
 ) -> None:
     queue, told_in = alone.home / "queue.txt", alone.home / "queue.log"

@@ -1,4 +1,4 @@
-"""How runs ended that nobody saw end, told by `check` and `report` of a real sshd."""
+"""Ends of runs that gpu-tui did not see end, by `check` and `report` over a real sshd."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_a_trainer_that_outlived_its_runner_is_finished_by_its_log(  # typ
 async def test_a_run_that_left_with_an_error_and_no_word_is_never_healthy(  # type: ignore[no-untyped-def]
     make_box, tmp_path: Path
 ) -> None:
-    # Where it may, the box has processes of its own: a training of this machine may be what wrote the log.
+    # If possible the box has a PID namespace: otherwise a training of this machine may be the writer of the log.
     box = make_box(under=APART if MAY_UNSHARE else ())
     (box.home / "logs").mkdir()
     with (box.home / "logs/vit.log").open("wb") as log:

@@ -1,4 +1,4 @@
-"""A real `while read` loop in the middle of its list, as `check` sees it: no list that it can read names the cells."""
+"""`check` of a real `while read` loop in the middle of its list: no list that `check` can read names the cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 from test_check_real_box import check, gpu_tui, write_fleet
 
-# The box shows this machine's own processes: beside the same test of another run these are ours alone.
+# The box shows this machine's own processes: these names differ from those of the same test in another run.
 FIRST, SECOND, THIRD = (f"lr{n}_{os.getpid()}" for n in (1, 2, 3))
 TRAINER = """
 import sys, time
@@ -30,7 +30,7 @@ done < {home}/q.txt
 """
 
 
-async def test_a_loop_tells_no_total(box, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+async def test_a_loop_has_no_known_total(box, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     home = box.home
     rows = zip((FIRST, SECOND, THIRD), ("1e-1", "1e-2", "1e-3"), strict=True)
     (home / "q.txt").write_text("".join(f"{name} --lr {lr}\n" for name, lr in rows))

@@ -1,4 +1,4 @@
-"""A night of three boxes with cron, a webhook and an open cockpit that has no webhook: everyone says the same."""
+"""A night of three boxes with cron, a webhook and an open cockpit without the webhook: all report the same."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAY_UNSHARE = (
 )
 THREE_HOURS = 3 * 3600.0
 
-# An epoch twice a second, until an order comes through the run's FIFO. It says in another one that it began.
+# Prints an epoch twice a second until an order comes through the run's FIFO. Another FIFO signals that it began.
 TRAINER = """
 import os, select, sys
 name, epochs = sys.argv[1], int(sys.argv[2])
@@ -74,7 +74,7 @@ done < "$HOME/queue.txt"
 
 
 class Night:
-    """Three boxes; each trainer does what is written into its FIFO."""
+    """Three boxes; each trainer obeys the orders in its FIFO."""
 
     def __init__(self, make_box: Callable[..., Sshd]) -> None:
         self.boxes = {name: make_box(name, under=APART) for name in ("alpha", "bravo", "charlie")}
@@ -85,7 +85,7 @@ class Night:
                 (box.home / name).mkdir()
 
     def run(self, box: str, command: str) -> None:
-        """By ssh, as its user would: whoever starts it logs out at once."""
+        """Start a command by ssh, as a user would who logs out at once."""
         access = self.boxes[box].ssh_access
         words = ["ssh", "-F", access.config, "-i", access.identity, "-p", str(access.port)]
         words += ["-o", f"UserKnownHostsFile={access.known_hosts}", f"{access.user}@{access.host}"]
@@ -93,7 +93,7 @@ class Night:
         subprocess.run([*words, f"{line} &"], check=True, stdin=subprocess.DEVNULL)  # type: ignore[list-item]
 
     def train(self, box: str, *cells: str) -> None:
-        """Detached runs that no queue has."""
+        """Start detached runs that are in no queue."""
         home = self.boxes[box].home
         for cell in cells:
             self.gate(box, cell)
@@ -171,7 +171,7 @@ def items(made: Receiver) -> list[dict[str, Any]]:
 
 
 def facts(seen: dict[str, Any]) -> set[tuple[str, str | None, str, str]]:
-    """What is found, without the words about when."""
+    """The findings of a `check --json`, without their times."""
     return {
         (row["name"], one["cell"], one["kind"], one["severity"])
         for row in seen["instances"]
@@ -217,7 +217,7 @@ DEAD = {*AT_NIGHT, ("bravo", "big")}
 
 @pytest.mark.skipif(not MAY_UNSHARE, reason="making a PID namespace needs root")
 @pytest.mark.timeout(600)
-async def test_what_died_at_night_is_said_once_and_by_all_alike(  # type: ignore[no-untyped-def]
+async def test_deaths_of_the_night_are_reported_once_and_the_same_everywhere(  # type: ignore[no-untyped-def]
     night: Night, make_terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fleet, config, bell = night.fleet(tmp_path), tmp_path / "config.yaml", tmp_path / "bell"
@@ -273,7 +273,7 @@ async def test_what_died_at_night_is_said_once_and_by_all_alike(  # type: ignore
         twice = [one for one in by_command if by_command.count(one) > 1]
         assert not twice
 
-    # Another program that starts in the morning says what the one says that was open all night.
+    # A program started in the morning reports the same as the one that was open all night.
     code, out, _ = await gpu_tui("check", "--json", "--fleet", str(fleet), state=tmp_path)
     by_check = json.loads(out)
     async with open_fleet(
@@ -305,7 +305,7 @@ async def test_what_died_at_night_is_said_once_and_by_all_alike(  # type: ignore
     assert cells["charlie/c1"][0] == "finished"
     assert cells["bravo/b2"][1] == "crashed"
     assert not [one for one in facts(by_check) if one[0] == "charlie"]
-    # It died three hours before anything looked, and every program knows at least that.
+    # The run died three hours before the first look; every program reports at least that age.
     (big,) = [
         one
         for row in by_check["instances"]

@@ -1,4 +1,4 @@
-"""What `check --json` says of the shell that runs a queue on a real sshd: killed, finished, and its script edited."""
+"""Findings of `check --json` about the shell that runs a queue, over a real sshd: killed, finished, script edited."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpu_tui.state.contract import check_json
 from gpu_tui.state.report import handover
 from gpu_tui.wiring.once import collect_once
 
-# Names of this file alone: tests of one machine see the processes of one another.
+# Names that only this file uses: tests on one machine see each other's processes.
 CELLS = ("hold_night_a", "hold_night_b")
 
 
@@ -46,7 +46,7 @@ class Night:
         self._first = first
 
     def start(self, index: int = 1) -> int:
-        """Start it as a person does with setsid; the PID of its shell."""
+        """Start the queue with setsid, as a person does; returns the PID of its shell."""
         env = {**os.environ, "HOME": str(self.home), "PYTHON": sys.executable}
         env["TRAINER"] = str(SCRIPTS / "train.py")
         words = "setsid bash run_queue.sh night.txt $0 >>logs/master.log 2>&1 </dev/null & echo $!"
@@ -59,7 +59,7 @@ class Night:
         return int(said)
 
     def kill(self) -> None:
-        """End all that is left of it."""
+        """Kill the rest of the queue."""
         for pid in self._pids:
             try:
                 os.killpg(pid, signal.SIGKILL)
@@ -75,7 +75,7 @@ def night(box, tmp_path: Path) -> Iterator[Night]:  # type: ignore[no-untyped-de
 
 
 async def look(box: Any, path: Path) -> tuple[dict[str, Any], str]:
-    """The box as `check --json` has it, and the hand-over."""
+    """The box in `check --json`, and the text of the report."""
     fleet = write_fleet(path, box)
     fleet.write_text(fleet.read_text().replace("queue.txt", "night.txt"))
     view = await collect_once(load_fleet(fleet, load_profiles()), state=path)

@@ -1,4 +1,4 @@
-"""Real processes: one of two runs is stopped, one prints into a buffer and computes, one sleeps for ever."""
+"""Findings for real processes: a stopped run, one that computes and prints into a buffer, and one that sleeps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.sweep import Cell
 from gpu_tui.wiring.fleet import open_fleet
 
-# The box shows this machine's own processes: these names are ours alone.
+# The box shows this machine's own processes: these names are unique to this run.
 MOVES, STOPS, BUSY, SLEEPS = (
     f"{name}_{os.getpid()}" for name in ("moves", "stops", "busy", "sleeps")
 )
@@ -56,7 +56,7 @@ def runs(box: Sshd) -> Iterator[Callable[[str], subprocess.Popen[bytes]]]:
         process.wait()
 
 
-async def test_one_of_two_runs_that_is_stopped_is_told_by_check_and_by_the_cockpit(
+async def test_check_and_cockpit_report_one_stopped_run_of_two(
     box: Sshd,
     runs: Callable[[str], subprocess.Popen[bytes]],
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""A death of last night on a real box: when it was, by the file's own date and by what an earlier look has seen."""
+"""The time of a death last night on a real box, by the date of the log and by an earlier look."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Logs of many frameworks in which a metric is NaN or Inf, goes on being so, and is finite again."""
+"""Logs of many frameworks in which a metric becomes NaN or Inf, stays so, and is finite again."""
 
-# Of each framework: a report that is lost, then further ones that prove nothing, then the same metric finite again.
+# By framework: a report with NaN, reports that prove nothing, and a report in which the same metric is finite again.
 FRAMEWORKS = {
     "hf": (
         "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 4.5e-05, 'epoch': 0.32}\n",

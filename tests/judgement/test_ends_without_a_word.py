@@ -1,4 +1,4 @@
-"""A log without an end on a box where nothing runs: never healthy, and never a crash that nobody saw."""
+"""A log without an end on a box where nothing runs is never healthy, and never a crash without evidence."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ def test_logs_with_nothing_wrong_are_no_finding(kind: str) -> None:
     ("ago", "processes", "busy"),
     [
         (3 * 86_400.0, (INIT,), 0.0),  # history
-        (120.0, (INIT, replace(TRAINER, ppid=1)), 0.97),  # somebody trains, and nobody knows what
+        (120.0, (INIT, replace(TRAINER, ppid=1)), 0.97),  # an unknown training runs
         (120.0, (INIT, Process(50, 1, "llama-finetune", ("./llama-finetune",), "R")), 0.97),
         (1.0, (INIT,), 0.0),  # it may go on
     ],
 )
-def test_what_may_be_at_work_or_is_history_is_no_finding(
+def test_a_log_that_may_go_on_or_is_old_is_no_finding(
     ago: float, processes: tuple[Process, ...], busy: float
 ) -> None:
     s = found(STOPPED, ago=ago)
@@ -100,16 +100,16 @@ def test_what_may_be_at_work_or_is_history_is_no_finding(
     assert [f.kind for f in s.view().findings] == []
 
 
-def test_a_log_that_somebody_unknown_writes_now_and_then_is_no_end_of_its_own() -> None:
+def test_a_log_that_an_unknown_process_writes_has_not_ended() -> None:
     s = found(STOPPED)
     assert seen(s)[0] == "cannot-tell"
     s.wait(60)
-    s.write(A, "Epoch 38/100 loss 0.07\n")  # nobody who trains is there
+    s.write(A, "Epoch 38/100 loss 0.07\n")  # no trainer is in the process table
     s.watch(30)
     assert [f.kind for f in s.view().findings] == []
 
 
-def test_a_log_after_which_somebody_went_on_is_given_up() -> None:
+def test_a_log_that_was_abandoned_for_another_one_is_no_finding() -> None:
     s = found("step 12/90 loss 0.7\n", ago=2_000)
     assert seen(s)[0] == "cannot-tell"
     s.write(cell_log("b"), "step 90/90 loss 0.1\n", history=True, ago=60)
@@ -117,14 +117,14 @@ def test_a_log_after_which_somebody_went_on_is_given_up() -> None:
     assert seen(s)[2] == []
 
 
-def test_a_log_that_was_not_read_to_its_end_yet_says_nothing() -> None:
+def test_a_log_that_is_not_read_to_its_end_yet_is_no_finding() -> None:
     s = found(STOPPED)
     s.touch(A, 120.0, 10_000)
     s.look()
     assert [f.kind for f in s.view().findings] == []
 
 
-def test_a_log_that_moves_again_takes_it_back() -> None:
+def test_a_log_that_moves_again_ends_the_finding() -> None:
     s = found(STOPPED)
     assert seen(s)[0] == "cannot-tell"
     s.processes, s.gpus = (INIT, replace(TRAINER, ppid=1)), gpu(0.9)
@@ -142,7 +142,7 @@ def test_an_output_file_that_a_program_left_is_judged_the_same(text: str) -> Non
     s.sample(metrics.LEFT.name, left)
     s.sample(metrics.DETACHED.name, JobTable("nohup"))
     s.look()
-    assert [f.kind for f in s.view().findings] == []  # nobody read it yet
+    assert [f.kind for f in s.view().findings] == []  # it is not read yet
     s.write("/root/exp/nohup.out", text, history=True, ago=120, cell="exp/nohup.out")
     s.sample(metrics.LEFT.name, left)
     s.look()

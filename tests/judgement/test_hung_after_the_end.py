@@ -33,7 +33,7 @@ def job(pid: int, name: str) -> Job:
 
 
 def detached(*names: str) -> Callable[[Scene, float], None]:
-    """Programs that nobody named, each with a log."""
+    """Detached programs without a name in the fleet file, each with a log."""
     jobs = JobTable("nohup", tuple(job(41 + n, name) for n, name in enumerate(names)))
     return lambda s, _: s.sample(metrics.DETACHED.name, jobs)
 
@@ -52,7 +52,7 @@ def kinds(s: Scene) -> list[tuple[str, Severity]]:
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_detached_run_that_does_not_leave_after_its_end_hangs(end: str) -> None:
+def test_a_detached_run_that_does_not_exit_after_its_end_hangs(end: str) -> None:
     s = nameless(ENDS[end])
     s.watch(1000, detached("vit"))
     view = s.view()
@@ -65,7 +65,7 @@ def test_a_detached_run_that_does_not_leave_after_its_end_hangs(end: str) -> Non
 
 
 @pytest.mark.parametrize("end", ["counters", "words"])
-def test_a_cell_of_a_queue_does_too(end: str) -> None:
+def test_a_cell_of_a_queue_that_does_not_exit_after_its_end_hangs(end: str) -> None:
     s = Scene()
     running(s)
     s.write(A, ENDS[end])
@@ -74,7 +74,7 @@ def test_a_cell_of_a_queue_does_too(end: str) -> None:
     assert (s.view().verdict, kinds(s)) == ("finished-but-hung", [("stalled", Severity.SERIOUS)])
 
 
-def test_a_first_look_says_it_as_one_that_was_there_all_the_time() -> None:
+def test_a_first_look_finds_the_same_hang_as_a_long_watch() -> None:
     s = nameless(ENDS["words"], ago=1800)
     detached("vit")(s, 0.0)
     s.look()
@@ -82,7 +82,7 @@ def test_a_first_look_says_it_as_one_that_was_there_all_the_time() -> None:
     assert s.view().verdict == "finished-but-hung"
 
 
-def test_one_that_hangs_beside_a_run_that_goes_on_is_named() -> None:
+def test_a_hanging_run_next_to_a_live_one_is_named() -> None:
     s = nameless(ENDS["words"], "vit", "bert")
 
     def goes_on(s: Scene, after: float) -> None:
@@ -110,7 +110,7 @@ TWINS = {
 
 
 @pytest.mark.parametrize("twin", TWINS)
-def test_what_looks_like_it_and_is_well(twin: str) -> None:
+def test_healthy_runs_that_resemble_a_hang(twin: str) -> None:
     text, seconds = TWINS[twin]
     s = nameless(text)
     s.watch(seconds, detached("vit"))

@@ -1,4 +1,4 @@
-"""A run whose loss is NaN: the same words at every look, what it has cost, and whose value takes it back."""
+"""A run whose loss is NaN: the same words at every look, its cost, and the value that ends the alarm."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def told(scene: Scene) -> str:
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
-def test_wherever_the_bar_stands_two_looks_agree_and_only_the_finite_value_ends_the_alarm(
+def test_every_look_agrees_and_only_a_finite_value_ends_the_alarm(
     name: str,
 ) -> None:
     lost, moves, back = FRAMEWORKS[name]
@@ -51,14 +51,14 @@ def test_wherever_the_bar_stands_two_looks_agree_and_only_the_finite_value_ends_
                 if before and severity == "serious" and text is not lost:
                     assert short(one.findings) == before, piece
         assert {row[1] for row in short(scene.view().findings)} == {severity}
-        # Who looks for the first time reads the same log in the same way.
+        # A first look judges the same log in the same way.
     first = Scene(BOX)
     running(first)
     first.write(A, lost + moves + back + lost, history=True)
     assert short(first.view().findings) == short(scene.view().findings)
 
 
-def test_from_the_third_report_on_the_finding_says_what_it_has_cost_since() -> None:
+def test_from_the_third_report_the_finding_gives_the_cost() -> None:
     scene = started()
     epochs = iter(range(4, 20))
 
@@ -76,14 +76,14 @@ def test_from_the_third_report_on_the_finding_says_what_it_has_cost_since() -> N
     assert told(scene) == f"Epoch 4/20 train_loss: nan {went_on}"
 
 
-def test_where_no_price_is_known_the_time_alone_is_said() -> None:
+def test_without_a_price_the_finding_gives_only_the_time() -> None:
     scene = started(replace(BOX, price=None))
     epochs = iter(range(4, 20))
     scene.watch(40.0, lambda s, _: s.write(A, f"Epoch {next(epochs)}/20 train_loss: nan\n"))
     assert told(scene).startswith("4 reports in a row, 30 s since; ")
 
 
-def test_of_reports_that_were_there_before_we_looked_the_time_is_reckoned() -> None:
+def test_the_time_of_reports_before_the_first_look_is_estimated() -> None:
     scene = started()
     scene.write(A, "".join(f"Epoch {n}/20 train_loss: nan\n" for n in range(4, 9)), history=True)
     scene.watch(10.0)  # its queue started it 640 s ago
@@ -94,14 +94,14 @@ def test_of_reports_that_were_there_before_we_looked_the_time_is_reckoned() -> N
     assert told(bare).startswith("4 reports in a row, up to 11 min and 0.36 USD since; ")
 
 
-def test_a_finite_loss_of_another_cell_takes_nothing_back() -> None:
+def test_a_finite_loss_of_another_cell_ends_no_nan() -> None:
     scene = started()
     scene.write(A, "Epoch 4/20 train_loss: nan\n" * 2)
     scene.write(B, "".join(f"Epoch {n}/20 train_loss: 0.5\n" for n in range(1, 9)), cell="b")
     assert short(scene.view().findings) == [("nan", "serious", "a")]
 
 
-def test_a_loss_that_is_lost_in_validation_only_is_taken_back_by_validation_only() -> None:
+def test_only_a_finite_validation_loss_ends_a_nan_of_the_validation_loss() -> None:
     scene = started()
     for epoch in range(4, 8):
         scene.write(A, f"Epoch {epoch}/20 train_loss: 0.5 val_loss: nan\n")
@@ -110,14 +110,14 @@ def test_a_loss_that_is_lost_in_validation_only_is_taken_back_by_validation_only
     assert short(scene.view().findings) == [("nan", "warn", "a")]
 
 
-def test_a_new_start_of_the_cell_ends_it() -> None:
+def test_a_new_start_of_the_cell_ends_the_nan() -> None:
     scene = started()
     scene.write(A, "Epoch 4/20 train_loss: nan\n" * 3)
     scene.write(A, "Epoch 1/20 train_loss: 2.3\n")
     assert re.search("a run began anew after it", told(scene))
 
 
-def test_a_cell_whose_loss_was_nan_to_its_end_costs_no_more_from_then_on() -> None:
+def test_the_cost_of_a_nan_stops_at_the_end_of_its_cell() -> None:
     scene = started()
     for epoch in range(4, 21):
         scene.write(A, f"Epoch {epoch}/20 train_loss: nan\n")

@@ -1,4 +1,4 @@
-"""A cell whose queue lost its shell: the log, the artifacts and the absent runner say together how it ended."""
+"""The end of a cell whose queue lost its shell, judged by log, artifacts and the missing runner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ORPHAN = replace(TRAINER, ppid=1)
 
 
 def orphaned(s: Scene) -> None:
-    """The queue's shell died; its trainer goes on."""
+    """Let the queue's shell die while its trainer goes on."""
     s.processes = (INIT, ORPHAN)
     s.watch(60, lambda s, _: s.touch(A))
 
@@ -35,7 +35,7 @@ def kinds(view: InstanceView) -> list[tuple[str, str | None, Severity]]:
 
 
 def last_cell(s: Scene) -> None:
-    """Cell a ended with its code, b is at work."""
+    """Cell a ended with an exit code, b runs."""
     running(s)
     s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b"))
     s.touch(f"{ROOT}/out/a/best.pth")
@@ -43,7 +43,7 @@ def last_cell(s: Scene) -> None:
 
 
 def restarted(s: Scene) -> Scene:
-    """Another start of the program; the box is as it was."""
+    """Start gpu-tui again on an unchanged box."""
     again = Scene(history=s.history, at=s.at, uptime=s.uptime)
     again.files, again.roster = s.files, s.roster
     again.processes, again.gpus, again.memory = s.processes, s.gpus, s.memory
@@ -74,7 +74,7 @@ def test_the_last_cell_ended_after_its_runner_died_and_is_finished_by_its_log() 
 
 
 @pytest.mark.parametrize("words", ["Training completed.\n", "Epoch 20/20 train_loss: 0.11\n"])
-def test_cells_that_wait_are_named_and_the_one_that_ended_is_not_begun_again(words: str) -> None:
+def test_waiting_cells_are_named_and_an_ended_one_is_not_restarted(words: str) -> None:
     s = Scene()
     running(s)
     orphaned(s)
@@ -97,9 +97,7 @@ def test_cells_that_wait_are_named_and_the_one_that_ended_is_not_begun_again(wor
         (9_000.0, f"its artifact is older than its start; {NO_CODE}"),
     ],
 )
-def test_an_end_that_left_no_artifact_of_its_own_is_in_doubt(
-    artifact: float | None, why: str
-) -> None:
+def test_an_end_without_a_fresh_artifact_is_suspicious(artifact: float | None, why: str) -> None:
     s = Scene()
     running(s)
     orphaned(s)
@@ -111,7 +109,7 @@ def test_an_end_that_left_no_artifact_of_its_own_is_in_doubt(
     assert cell(s.view()).why == f"finished by its log, but {why}"
 
 
-def test_a_trainer_that_went_on_its_own_half_way_was_killed_by_nobody_that_is_known() -> None:
+def test_a_trainer_that_ended_half_way_without_a_runner_has_an_unknown_cause() -> None:
     s = Scene()
     running(s)
     orphaned(s)
@@ -124,7 +122,7 @@ def test_a_trainer_that_went_on_its_own_half_way_was_killed_by_nobody_that_is_kn
     assert cell(view).state is CellState.FAILED
 
 
-def test_the_first_look_at_an_open_cell_without_a_process_tells_no_kill() -> None:
+def test_a_first_look_at_an_open_cell_without_a_process_reports_no_kill() -> None:
     s = Scene()
     running(s)
     gone(s)
@@ -148,7 +146,7 @@ def finished_without_runner() -> Scene:
     return s
 
 
-def test_it_stays_finished_after_a_restart_at_which_only_the_queue_s_log_is_read() -> None:
+def test_a_finished_cell_stays_so_after_a_restart_that_reads_only_the_queues_log() -> None:
     s = finished_without_runner()
     before = s.view()
     again = restarted(s)
@@ -181,7 +179,7 @@ def test_the_queue_is_started_again_with_the_next_cell_and_then_with_this_one() 
     assert (cell(s.view()).state, s.view().verdict) == ("failed", "crashed")
 
 
-def test_a_failure_in_the_log_goes_before_counters_that_came_to_their_end() -> None:
+def test_a_failure_in_the_log_outweighs_finished_counters() -> None:
     s = Scene()
     running(s)
     orphaned(s)
@@ -191,7 +189,7 @@ def test_a_failure_in_the_log_goes_before_counters_that_came_to_their_end() -> N
     assert s.view().verdict == "crashed"
 
 
-def test_a_loss_that_was_nan_at_the_end_is_no_good_end() -> None:
+def test_a_nan_loss_at_the_end_is_suspicious() -> None:
     s = Scene()
     running(s)
     orphaned(s)
@@ -201,7 +199,7 @@ def test_a_loss_that_was_nan_at_the_end_is_no_good_end() -> None:
     assert cell(s.view()).state is CellState.SUSPICIOUS
 
 
-def test_an_end_line_that_came_is_as_before() -> None:
+def test_an_end_line_of_a_live_runner_is_used() -> None:
     s = Scene()
     last_cell(s)
     s.write(QUEUE_LOG, ended(s, "b", 0) + done(s))

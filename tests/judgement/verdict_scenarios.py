@@ -1219,7 +1219,7 @@ def a_collective_timed_out_and_nobody_left(s: Scene) -> None:
 
 
 def first_look(s: Scene, log: str, text: str, memory: Memory) -> None:
-    """A run that had ended before anything was watched, by what its log ends with."""
+    """A run that ended before the first look, with a log that ends with this text."""
     s.link("live")
     if log == QUEUE_LOG:
         opened(s)

@@ -102,7 +102,7 @@ def test_memory_high_binds_where_it_is_below_memory_max(high: str, limit: int, s
         ("Hugetlb: 960 kB", 20, 40),
     ],
 )
-def test_what_the_machine_can_still_give(more: str, room: int, total: int):
+def test_room_of_the_machine(more: str, room: int, total: int):
     lines = f"MemTotal: 1000 kB\nMemAvailable: 20 kB\n{more}".strip().split("\n")
     text = "".join(f"meminfo {line}\n" for line in lines).encode()
     for memory in (parse_memory(text), parse_memory(V1 + text)):

@@ -1,4 +1,4 @@
-"""No number that a line does not say: none that is a part of one, has a unit, or is of another set of data."""
+"""Numbers that are not read as metrics: parts of numbers, numbers with a unit, values of another data set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NONE: dict[str, float] = {}
 
 
 def read(line: str) -> dict[str, float]:
-    """What a line tells, by name."""
+    """The numbers that are read from a line, by name."""
     said = parse_progress(line)
     if said is None:
         return {}
@@ -44,7 +44,7 @@ def test_a_description_that_ends_in_a_number_keeps_it_whole(
         "step 5 loss 0.5 s", "step 5 lr 1e-4x",
     ],
 )  # fmt: skip
-def test_a_part_of_a_number_is_none(line: str) -> None:
+def test_a_part_of_a_number_is_not_read(line: str) -> None:
     assert read(line) == {"step": 5}
 
 
@@ -64,7 +64,7 @@ def test_a_part_of_a_number_is_none(line: str) -> None:
         ("step 5 loss 0.5 warmup: 3 epochs", {"step": 5, "loss": 0.5}),
         ("Train: 3 [  32/33 (100%)]  Loss: 1.336 (4.00)", {"epoch": 3, "step": 32, "loss": 1.336}),
         ("Early stopping, best iteration is: [120]", NONE),
-        # Innocent: a name behind a number is no unit.
+        # Innocent: a name after a number is no unit.
         ("step 5 acc: 0.5 epoch: 3", {"step": 5, "epoch": 3, "acc": 0.5}),
         ("step 5 acc: 0.5 samples: 12", {"step": 5, "acc": 0.5, "samples": 12.0}),
         ("loss: 0.5 step 7", {"loss": 0.5, "step": 7}),
@@ -97,7 +97,7 @@ def test_a_number_of_a_unit_is_no_metric(line: str, said: dict[str, float]) -> N
         ("cv_agg's auc: 0.81 + 0.02", {"auc": 0.81}),
         ("train-logloss:0.31\teval-logloss:0.35", {"train-logloss": 0.31, "eval-logloss": 0.35, "val_loss": 0.35}),
         ("validation_0-logloss:0.17655\tvalidation_0-aucpr:0.99719", {"validation_0-logloss": 0.17655, "validation_0-aucpr": 0.99719, "val_loss": 0.17655}),
-        # Which of two is the one that is trained on is not told.
+        # Nothing shows which of the two is the training set.
         ("validation_0-logloss:0.1\tvalidation_1-logloss:0.2", {"validation_0-logloss": 0.1, "validation_1-logloss": 0.2}),
     ],
 )  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_bare_name_is_the_validation_sets(row: str, said: dict[str, float]) ->
     assert read(f"2026-05-01 10:00:00 [11]\t{row}").items() >= said.items()
 
 
-def test_a_row_of_fastai_is_read_without_its_heads() -> None:
+def test_a_row_of_fastai_is_read_without_its_header() -> None:
     row = "0         0.112140    0.006432    0.002030    02:38"
     assert read(row) == {"epoch": 0, "loss": 0.11214, "val_loss": 0.006432}
     assert read("12        0.112140    None        02:38") == {"epoch": 12, "loss": 0.11214}

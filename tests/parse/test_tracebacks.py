@@ -1,4 +1,4 @@
-"""What a line is in its traceback: which of its lines alarm, however they come and whatever stands before them."""
+"""Lines of tracebacks that alarm, in any chunking and with any prefix."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def frame(source: str, at: int = 3) -> str:
 
 
 def led(before: str, text: str, *, strip: bool = False) -> str:
-    """As a logger or a launcher passes it on, each line with the time at which it came."""
+    """The text with a logger's or launcher's prefix; `{}` in it is a second that changes from line to line."""
     lines = [line.strip() if strip else line for line in text.splitlines()]
     return "".join(f"{before.format(n % 10)}{line}\n" for n, line in enumerate(lines))
 
 
 def read(text: str, size: int | None = None) -> list[LogLine]:
-    """The whole lines, fed so many bytes at a time; None: each line by itself."""
+    """The whole lines, fed `size` bytes at a time; None: line by line."""
     raw, reader = text.encode(), LogReader()
     if size is None:
         parts = raw.splitlines(keepends=True)
@@ -59,7 +59,7 @@ def alarms(text: str, size: int | None = None) -> list[str]:
 
 
 def ends(text: str) -> tuple[int, str]:
-    """How many lines alarm, and the last of them."""
+    """The number of alarming lines, and the last of them."""
     found = alarms(text)
     return len(found), found[-1]
 
@@ -81,7 +81,7 @@ def test_only_the_head_and_the_exception_of_a_traceback_alarm(before: str, strip
     assert found[-1].endswith("mylib.errors.NoRoom: nothing left")
 
 
-def test_it_is_the_same_however_the_bytes_come_and_in_a_flood() -> None:
+def test_chunk_sizes_and_floods_change_no_mark() -> None:
     text = STEPS + led(STAMPED[0], HEAD + frame(OOM) * 30 + "NoRoom: nothing left\n") + STEPS
     expected = [(line.text, line.mark) for line in read(text)]
     for size in (7, 1_000, len(text)):
@@ -118,7 +118,7 @@ ASCII = BOX.translate(str.maketrans("╭╮╰╯│─❱", "++++|->"))
 
 @pytest.mark.parametrize("before", ["", "[rank1]: ", STAMPED[3]])
 @pytest.mark.parametrize("box", [BOX, ASCII])
-def test_what_stands_in_a_box_of_rich_raises_no_alarm(box: str, before: str) -> None:
+def test_text_in_a_box_of_rich_raises_no_alarm(box: str, before: str) -> None:
     count, last = ends(STEPS + led(before, f"{box}NoRoom: nothing left\n"))
     assert (count, last.endswith("NoRoom: nothing left")) == (2, True)
 
@@ -136,7 +136,7 @@ def test_the_last_line_is_the_exception_whatever_its_name(raised: str) -> None:
     assert ends(STEPS + HEAD + frame("f(\n") + "    ^^^^^\n\n" + f"{raised}\n") == (2, raised)
 
 
-def test_a_record_that_begins_with_the_head_has_its_stamp_alone() -> None:
+def test_only_the_first_line_of_a_multi_line_record_has_a_stamp() -> None:
     text = f"2026-05-01 10:00:00,123 - ERROR - {HEAD}{frame(OOM)}NoRoom: nothing left\n"
     assert ends(text) == (2, "NoRoom: nothing left")
     bar = f"Epoch 3:  40%|####  | 40/100 [00:10<00:15,  4.0it/s]{HEAD}{frame(OOM)}NoRoom\n"
@@ -186,11 +186,11 @@ def test_a_line_of_source_is_known_alone_where_its_statement_shows(line: str) ->
         f"{frame('main()')}Done: all is well\n",
     ],
 )
-def test_what_somebody_survived_or_quotes_raises_no_alarm(text: str) -> None:
+def test_survived_and_quoted_tracebacks_raise_no_alarm(text: str) -> None:
     assert alarms(STEPS + text + STEPS) == []
 
 
-def test_an_alarm_behind_a_frame_that_ends_nothing_stays_one() -> None:
+def test_an_alarm_after_a_frame_without_a_traceback_stays() -> None:
     assert (
         ends(frame("main()") + "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB\n")[0]
         == 1

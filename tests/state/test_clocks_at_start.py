@@ -1,4 +1,4 @@
-"""What a restart knows of a running bill, and what the screen says before it is known."""
+"""The running bill after a restart, and the screen before it is known."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def said(view: FleetView) -> tuple[str, str, str]:
     return clocks, findings, header(view, 160, (), None).plain
 
 
-def test_nothing_is_said_to_be_absent_before_all_of_it_was_read() -> None:
+def test_no_absence_is_shown_before_everything_was_read() -> None:
     box = Box(replace(BOX, price=None))
     box.box()
     clocks, findings, head = said(box.view())
@@ -95,7 +95,7 @@ def test_nothing_is_said_to_be_absent_before_all_of_it_was_read() -> None:
     assert "✓ no findings" in head
 
 
-def test_what_is_never_read_keeps_nobody_waiting_for_ever() -> None:
+def test_a_reading_that_never_comes_does_not_block_for_ever() -> None:
     box = Box()
     box.box()
     assert said(box.view())[1].startswith("reading")

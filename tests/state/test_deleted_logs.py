@@ -1,4 +1,4 @@
-"""Findings of cells whose log and queue are gone end; while either is there, they stay."""
+"""Findings of a cell end when its log and its queue are deleted, and stay while either exists."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def dead_run() -> Bench:
     return bench
 
 
-def test_they_end_with_the_log() -> None:
+def test_findings_end_when_the_log_is_deleted() -> None:
     bench = dead_run()
     assert "gpu_oom" in bench.kinds()
     bench.at += 20
@@ -52,7 +52,7 @@ def test_they_end_with_the_log() -> None:
     assert not [one for one in bench.view().findings if one.cell == "big"]
 
 
-def test_they_stay_where_the_log_may_be_there() -> None:
+def test_findings_stay_if_the_log_may_exist() -> None:
     bench = dead_run()
     bench.at += 120  # no table of files is fresh
     assert "gpu_oom" in bench.kinds()
@@ -60,7 +60,7 @@ def test_they_stay_where_the_log_may_be_there() -> None:
     assert "gpu_oom" in bench.kinds()
 
 
-def test_they_stay_while_the_queue_names_the_cell_and_end_with_both() -> None:
+def test_findings_stay_while_the_queue_names_the_cell() -> None:
     bench = Bench(NAMED)
     bench.link()
     bench.alive()
@@ -77,6 +77,6 @@ def test_they_stay_while_the_queue_names_the_cell_and_end_with_both() -> None:
     absent = Absent("there is no queue file /root/q.txt", bench.at)
     bench.store.apply(Sampled("box", bench.at, "roster", absent))
     assert not [one for one in bench.view().findings if one.cell == "big"]
-    # A disk that comes back brings them back: nothing was forgotten.
+    # If the disk comes back, so do the findings: nothing was forgotten.
     files(bench, "/root/q.log", BIG.path)
     assert "gpu_oom" in bench.kinds()

@@ -68,7 +68,7 @@ FOUR = [found("bravo", "gpu_oom", cell) for cell in ("b2", "b3", "b4", "big")]
         (FOUR, "bravo: 4 cells gpu oom (b2 b3 b4 big)"),
         (FOUR[:1], "bravo: cell b2 gpu oom"),
         ([found("alpha", "crashed", "x")], "alpha: cell x failed; bravo crashed"),
-        # One cell that died of one cause is one cell, whatever else its end is called.
+        # A cell is counted once, under its cause, although its end is a second finding.
         ([*FOUR, *(replace(one, kind="crashed") for one in FOUR)], "bravo: 4 cells gpu oom (b2 b3 b4 big)"),
         ([*FOUR, found("bravo", "nan", "c", severity=Severity.SERIOUS)],
          "bravo: 4 cells gpu oom (b2 b3 b4 big), cell c nan"),
@@ -102,7 +102,7 @@ def test_a_box_that_runs_is_not_called_crashed_for_one_cell() -> None:
     assert line == "escalate: alpha: cell x failed"
 
 
-def test_one_state_is_one_line_in_whatever_order_it_was_read() -> None:
+def test_the_order_of_readings_does_not_change_the_line() -> None:
     findings = [
         *FOUR[:2],
         found("alpha", "crashed", "x"),
@@ -110,7 +110,7 @@ def test_one_state_is_one_line_in_whatever_order_it_was_read() -> None:
     ]
     lines, orders = set(), set()
     for n, order in enumerate(itertools.permutations(findings)):
-        # The second look hears the logs in another order.
+        # The second look reads the logs in another order.
         heard = [replace(one, last_seen=NOW - n % 7 - place) for place, one in enumerate(order)]
         view = seen(*heard)
         lines.add("\n".join(patrol_report(view, {})))
@@ -120,7 +120,7 @@ def test_one_state_is_one_line_in_whatever_order_it_was_read() -> None:
     assert len(orders) == 1
 
 
-def test_a_text_stands_once_in_the_lines_of_a_box() -> None:
+def test_a_text_is_printed_once_per_box() -> None:
     lines = patrol_lines(seen(*FOUR)["bravo"], NOW)
     assert "\n".join(lines).count("CUDA out of memory") == 1
     assert any("4 cells gpu oom (b2 b3 b4 big) -> Lower the batch size." in line for line in lines)
@@ -174,13 +174,13 @@ def test_rows_end_between_words_at_the_width_of_the_terminal() -> None:
     assert "".join(row.strip() for row in wide) == "显存不足" * 30
 
 
-def test_the_first_line_is_the_last_where_it_scrolled_away() -> None:
+def test_the_first_line_is_repeated_at_the_end_if_it_scrolled_away() -> None:
     rows = fitted(LINES * 9, 80, 24)
     assert rows[-2:] == rows[:2]
     assert fitted(LINES, 200, 24) == LINES
 
 
-def test_only_a_terminal_has_rows() -> None:
+def test_lines_are_wrapped_only_for_a_terminal() -> None:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     end, begin = os.pipe()

@@ -1,4 +1,4 @@
-"""A cell that was seen to end stays so, with its finding and its numbers, until a new start of it is seen."""
+"""An end that was seen stays, with its finding and its numbers, until a new start of the cell is seen."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def job(pid: int, name: str, **more: object) -> Job:
 
 @dataclass
 class Box:
-    """A box with detached programs, and a program that watches it. `texts`: what each log holds."""
+    """A box with detached programs, and a gpu-tui that watches it. `texts`: the contents of each log."""
 
     instance: Instance = BOX
     history: NoHistory = field(default_factory=NoHistory)
@@ -63,14 +63,14 @@ class Box:
         self.start()
 
     def start(self) -> None:
-        """The program is started: a cockpit, or one tick of cron's `check`."""
+        """Start gpu-tui: a cockpit, or one tick of cron's `check`."""
         self.store = Store(Fleet("s", (self.instance,)), {}, self.history)
         self.store.apply(LinkChanged("a", self.at, LinkState("live", host_key=self.key)))
 
     def look(
         self, *runs: Job, read: Sequence[str] = (), files: dict[str, float] | None = None
     ) -> InstanceView:
-        """One beat of the probes; of the logs those of `read` are read from their beginning."""
+        """One round of the probes; the logs in `read` are read from their beginning."""
         self.at += 30.0
         at = self.at
         self.say(metrics.HOST.name, Host(at, 90_000.0, "boot-1"))
@@ -108,7 +108,7 @@ def cells(view: InstanceView) -> dict[str, Cell]:
 
 
 def shown(view: InstanceView) -> tuple[object, ...]:
-    """What a person sees of the two cells that ended."""
+    """The parts of the view that a person sees of the two cells that ended."""
     rows = cells(view)
     found = [
         (f.kind, f.cell, f.severity, f.id) for f in view.findings if f.cell in ("well", "died")
@@ -118,7 +118,7 @@ def shown(view: InstanceView) -> tuple[object, ...]:
 
 
 def ended(box: Box) -> InstanceView:
-    """Two programs were seen at work, and ended: one well, the other by a full card."""
+    """Two programs run and end: one well, the other with CUDA out of memory."""
     box.texts |= {"well": WELL, "died": DIED}
     box.look(job(41, "well"), job(42, "died"))
     view = box.look(read=("well", "died"))
@@ -158,7 +158,7 @@ def test_an_end_outlives_twenty_other_programs(cron: bool) -> None:
     assert "failed" not in changes(first, last)
 
 
-def test_an_end_outlives_a_restart_at_which_no_log_is_read_yet_and_all_say_the_same() -> None:
+def test_an_end_outlives_a_restart_before_any_log_is_read() -> None:
     box = Box()
     before = ended(box)
     said, told = check_json(box.store.view(box.at)), box.report()
@@ -183,7 +183,7 @@ def test_an_end_outlives_a_restart_at_which_no_log_is_read_yet_and_all_say_the_s
         assert "cannot tell" not in text.replace("-", " ")
 
 
-def test_a_log_that_is_read_again_from_its_last_lines_alone_takes_nothing_back() -> None:
+def test_reading_only_the_last_lines_again_changes_no_end() -> None:
     box = Box()
     before = ended(box)
     box.start()
@@ -192,7 +192,7 @@ def test_a_log_that_is_read_again_from_its_last_lines_alone_takes_nothing_back()
     assert shown(box.look(read=("well", "died"))) == shown(before)
 
 
-def test_an_end_stays_for_longer_than_a_day_and_what_nobody_knows_the_end_of_does_not() -> None:
+def test_a_known_end_outlives_a_day_and_an_unknown_one_does_not() -> None:
     box = Box()
     box.look(job(41, "well"), job(43, "quiet"))
     box.texts |= {"well": WELL, "quiet": "Epoch 3/20 loss 0.3\n"}
@@ -221,7 +221,7 @@ def truncated(box: Box) -> InstanceView:
 
 @pytest.mark.parametrize("start", [again, written_again, truncated])
 @pytest.mark.parametrize("restarted", [True, False])
-def test_a_new_start_takes_the_end_back_and_its_finding(
+def test_a_new_start_removes_the_end_and_its_finding(
     start: Callable[[Box], InstanceView], restarted: bool
 ) -> None:
     box = Box()
@@ -238,7 +238,7 @@ def test_a_new_start_takes_the_end_back_and_its_finding(
     assert "gpu_oom" not in [f.kind for f in view.findings]
 
 
-def test_a_second_start_that_ended_well_is_what_is_told() -> None:
+def test_a_good_end_of_a_second_start_replaces_the_first_end() -> None:
     box = Box()
     ended(box)
     box.texts["died"] = WELL
@@ -250,7 +250,7 @@ def test_a_second_start_that_ended_well_is_what_is_told() -> None:
         assert [f.kind for f in seen.findings if f.cell == "died"] == []
 
 
-def test_a_start_that_nobody_saw_is_seen_by_the_log_that_grew() -> None:
+def test_an_unseen_start_is_detected_by_its_log() -> None:
     box = Box()
     ended(box)
     box.start()
@@ -259,7 +259,7 @@ def test_a_start_that_nobody_saw_is_seen_by_the_log_that_grew() -> None:
     assert cells(view)["died"].state is CellState.FINISHED
 
 
-def test_of_two_rows_with_one_name_none_takes_the_end_of_the_other() -> None:
+def test_two_rows_with_one_name_do_not_share_an_end() -> None:
     s = Scene()
     running(s)
     s.roster = "a.yaml task 20\na.yaml task 20\n"
@@ -299,7 +299,7 @@ def test_the_finding_of_a_cell_that_is_not_listed_any_more_ends() -> None:
     assert [f.cell for f in box.look(files={"/r/well.log": T0}).findings if f.cell] == []
 
 
-def test_a_loss_that_was_nan_at_the_end_is_told_after_a_restart_too() -> None:
+def test_a_nan_loss_at_the_end_is_reported_after_a_restart_too() -> None:
     box = Box()
     box.texts |= {"well": WELL, "died": "".join(f"Epoch {n}/20 loss nan\n" for n in range(15, 21))}
     box.look(job(41, "well"), job(42, "died"))
@@ -310,7 +310,7 @@ def test_a_loss_that_was_nan_at_the_end_is_told_after_a_restart_too() -> None:
     assert shown(box.look()) == shown(before)
 
 
-def test_more_lines_of_the_same_log_may_say_that_it_went_well_after_all() -> None:
+def test_more_lines_of_the_same_log_may_turn_a_bad_end_into_a_good_one() -> None:
     box = Box()
     ended(box)
     source = LogSource("/r/died.log", "died")
@@ -321,7 +321,7 @@ def test_more_lines_of_the_same_log_may_say_that_it_went_well_after_all() -> Non
     assert Severity.FATAL not in [f.severity for f in view.findings]
 
 
-def test_of_too_many_that_are_gone_those_with_an_end_are_kept() -> None:
+def test_of_too_many_vanished_runs_those_with_an_end_are_kept() -> None:
     box = Box()
     before = ended(box)
     for first in range(1_000, 1_000 + 3 * GONE_KEPT, GONE_KEPT // 2):
@@ -333,7 +333,7 @@ def test_of_too_many_that_are_gone_those_with_an_end_are_kept() -> None:
     assert shown(box.look()) == shown(before)
 
 
-def test_another_machine_at_the_same_address_has_none_of_them() -> None:
+def test_another_machine_at_the_same_address_has_no_known_ends() -> None:
     box = Box(key="SHA256:one")
     ended(box)
     box.key = "SHA256:two"
@@ -345,7 +345,7 @@ def test_another_machine_at_the_same_address_has_none_of_them() -> None:
 @pytest.mark.parametrize(
     "text", ["", "[", "[[]]", "null", '[["x",null],[{"cell":1}]]', "[" * 5_000, '[["@a.example: ",null],[{}]]']
 )  # fmt: skip
-def test_any_text_of_the_history_is_read(text: str) -> None:
+def test_any_text_in_the_history_is_tolerated(text: str) -> None:
     box = Box()
     ended(box)
     box.history.set_counter("a", "ends", text, box.at)
@@ -357,8 +357,8 @@ TRAINS = Process(41, 1, "python", ("python", "train.py", "a"), "R")
 
 
 @pytest.mark.parametrize("at_its_end", [False, True])
-def test_what_was_judged_before_the_queue_file_was_read_is_no_end(at_its_end: bool) -> None:
-    """`while read … < q.txt`: only the cells' names in the queue file tell which process is the run."""
+def test_an_end_judged_before_the_queue_file_was_read_is_not_kept(at_its_end: bool) -> None:
+    """`while read … < q.txt`: only the cells' names in the queue file show which process is the run."""
     history = NoHistory()
     for _ in range(2):  # a tick of cron, and the next one
         s = Scene(history=history, processes=(TRAINS,))

@@ -1,4 +1,4 @@
-"""The limit that binds: what a full, dead or missing disk and full memory become on a watched box."""
+"""Findings of a watched box for full, dead and missing disks and for full memory, by the limit that applies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOX = Instance("box", SshAccess("box"), mounts=("/data",))
 
 
 class Watch:
-    """One box that is watched; `key` is the host key that it shows."""
+    """One watched box; `key` is its host key."""
 
     def __init__(self, history: History | None = None, at: float = NOW, key: str = "k1") -> None:
         self.at = at

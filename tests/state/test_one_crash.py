@@ -47,7 +47,7 @@ def crashed(text: str, code: int = 1) -> Bench:
         (KEY, "crashed", "KeyError: 'lr'; exit 1"),
         (f"{TRACE}{OOM}\n", "gpu_oom", f"{OOM}; exit 1"),
         (KEY + ECHO, "crashed", "KeyError: 'lr'; exit 1"),
-        # Who says its exit code itself says it once.
+        # An alarm that names the exit code gets it only once.
         ("train.py exited with code 1\n", "crashed", "train.py exited with code 1"),
         (KEY + led("ERROR | 2026-05-01 10:00:00 | ", KEY), "crashed", "KeyError: 'lr'; exit 1"),
         (led("(Worker pid=7) ", KEY), "crashed", "(Worker pid=7) KeyError: 'lr'; exit 1"),
@@ -58,13 +58,13 @@ def test_a_crash_is_one_finding_with_its_exit_code(text: str, kind: str, told: s
     bench = crashed(text)
     (found,) = bench.view().findings
     assert (found.kind, found.cell, found.count, found.evidence) == (kind, "a", 1, told)
-    bench.alive()  # the runner has left, too: the verdict on the box says no second thing
+    bench.alive()  # the runner has ended, too: the verdict on the box adds no second finding
     assert len(alarms(bench)) == 1
 
 
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("before", ["", "ERROR | 2026-05-01 10:00:00 | ", "[a] "])
-def test_what_the_queues_log_repeats_is_the_same_crash(ended: bool, before: str) -> None:
+def test_a_crash_repeated_in_the_queues_log_is_the_same_crash(ended: bool, before: str) -> None:
     bench = running_bench()
     feed(bench, CELL, STEPS + KEY)
     events = (CellFinished(bench.at, 1, 2, "a", 1),)
@@ -79,7 +79,7 @@ def test_what_the_queues_log_repeats_is_the_same_crash(ended: bool, before: str)
     assert bench.view().findings == ()
 
 
-def test_the_words_for_one_crash_that_come_later_keep_their_number() -> None:
+def test_a_later_exception_line_renames_the_finding() -> None:
     bench = running_bench()
     feed(bench, CELL, STEPS + TRACE)
     assert [one.kind for one in alarms(bench)] == ["traceback"]

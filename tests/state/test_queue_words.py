@@ -98,7 +98,7 @@ def test_every_surface_says_the_same_of_one_queue(
     assert not sweeps or told.end == "ended"
 
 
-def test_a_sweep_counts_what_is_known_where_one_queue_of_several_tells_no_total() -> None:
+def test_the_total_of_a_sweep_is_a_lower_bound_if_one_queue_has_none() -> None:
     one, two = world((S.FINISHED, S.RUNNING), more=True), world((S.FINISHED, S.PENDING))
     other = replace(two.instances[0], instance=replace(two.instances[0].instance, name="b"))
     both = sweep_outlook(fleet(one.instances[0], replace(other, queue=Queue(

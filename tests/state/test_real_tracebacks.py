@@ -1,4 +1,4 @@
-"""What Python and rich really print of a crash: one finding, named by what was raised, no line of source."""
+"""Real crash output of Python and rich gives one finding, named by the exception and by no line of source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.book import Book
 
-# Each raises in its own way, from a line of source that names another failure.
+# Each raises in a different way, from a line of source that names another failure.
 SCRIPTS = {
     "plain": ('fail("CUDA out of memory")', "ValueError: CUDA is fine"),
     "chained": (
@@ -101,7 +101,7 @@ STEPS = 'print(*(f"step {n}/1000 loss 0.5" for n in range(9)), sep="\\n", flush=
 
 @pytest.fixture(scope="module")
 def crash(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], bytes]:
-    """What a script of that name prints."""
+    """Returns a function that runs a script by name and returns its output."""
     path = tmp_path_factory.mktemp("crash") / "train.py"
     parts = [FAIL + STEPS + "which = sys.argv[1]\n"]
     for name, (source, _) in SCRIPTS.items():
@@ -132,7 +132,7 @@ def book(data: bytes, parts: list[bytes]) -> Book:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_what_was_raised_is_the_finding(crash: Callable[[str], bytes], name: str) -> None:
+def test_the_raised_exception_is_the_finding(crash: Callable[[str], bytes], name: str) -> None:
     said = crash(name)
     for parts in ([said], said.splitlines(keepends=True)):
         made = book(said, parts)

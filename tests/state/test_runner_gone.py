@@ -1,4 +1,4 @@
-"""What a box's view says of the shell that runs its queue: dead, alive, remembered, not to be seen."""
+"""The shell that runs a box's queue in the view of the box: dead, alive, remembered, not visible."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LEFT = (INIT, replace(ONE, ppid=1), TRAIN)
 def bench_of(
     *processes: Process, shells: tuple[Shell, ...] | None = (), history: NoHistory | None = None
 ) -> Bench:
-    """Cell a of two runs by the queue's log."""
+    """A box whose queue's log says that cell a of two runs."""
     bench = Bench(history=history)
     bench.link()
     bench.alive(*processes)
@@ -102,13 +102,15 @@ def test_a_process_table_that_is_older_than_the_log_waits_for_the_next_one() -> 
         ),
     ],
 )
-def test_no_dead_runner(processes: tuple[Process, ...], shells: tuple[Shell, ...] | None) -> None:
+def test_a_runner_that_may_live_is_no_finding(
+    processes: tuple[Process, ...], shells: tuple[Shell, ...] | None
+) -> None:
     bench = bench_of(*processes, shells=shells)
     assert "runner_gone" not in bench.kinds()
     assert not any("shell is gone" in reason for reason in bench.view().because)
 
 
-def test_where_no_cell_is_left_nothing_has_to_go_on() -> None:
+def test_a_dead_runner_without_cells_left_is_no_finding() -> None:
     bench = bench_of(*LEFT)
     last = replace(LEFT[2], argv=("python", "train.py", "--config", "b.yaml"))
     own = replace(LEFT[1], argv=("/bin/sh", "./run_one.sh", "b.yaml"))
@@ -129,7 +131,7 @@ def test_where_no_cell_is_left_nothing_has_to_go_on() -> None:
         replace(SHELL, cwd="/root"),  # bash night.sh > q.log
     ],
 )
-def test_a_runner_is_known_by_its_open_files_where_no_argument_names_the_queue(
+def test_a_runner_is_recognised_by_its_open_files(
     shell: Shell,
 ) -> None:
     night = replace(NIGHT, argv=("bash", "night.sh"))
@@ -139,7 +141,7 @@ def test_a_runner_is_known_by_its_open_files_where_no_argument_names_the_queue(
     assert view.queue.cells[0].state is CellState.RUNNING
 
 
-def test_a_training_that_no_queue_started_is_left_by_none() -> None:
+def test_a_training_that_no_queue_started_has_no_dead_runner() -> None:
     bench = Bench()
     bench.link()
     bench.sample("roster", ROSTER)
@@ -149,7 +151,7 @@ def test_a_training_that_no_queue_started_is_left_by_none() -> None:
     assert "runner_gone" not in bench.kinds()
 
 
-def test_the_runner_that_was_seen_is_named_after_its_death_also_by_the_next_program() -> None:
+def test_the_runner_is_remembered_after_its_death_and_a_restart() -> None:
     history = NoHistory()
     bench_of(*ALIVE, shells=(SHELL,), history=history).view()
     (gone,) = bench_of(*LEFT, history=history).view().findings
@@ -171,7 +173,7 @@ def test_the_runner_that_was_seen_is_named_after_its_death_also_by_the_next_prog
         '["@other: ", [["sh"], null, null]]',
     ],
 )
-def test_what_is_no_runner_of_this_box_is_not_remembered(text: str) -> None:
+def test_invalid_history_gives_no_runner(text: str) -> None:
     history = NoHistory()
     for counter in (RUNNER_COUNTER, LOOPS):
         history.set_counter("box", counter, text, T0)
@@ -186,7 +188,7 @@ def test_what_is_no_runner_of_this_box_is_not_remembered(text: str) -> None:
     assert (again.runner, again.loops) == (Runner(("sh", "x")), tuple(loops[:16]))
 
 
-def test_a_queue_log_found_by_itself_tells_of_its_dead_runner() -> None:
+def test_a_discovered_queue_log_shows_its_dead_runner() -> None:
     bench = Bench(replace(BOX, queue=QueueFiles(), logs="/root/logs/{cell}.log"))
     master = LogSource("/root/logs/master.log", "master")
     bench.link()
@@ -212,7 +214,7 @@ LOOP = replace(
 
 
 def loop_bench(history: NoHistory, *processes: Process, shells: tuple[Shell, ...] = ()) -> Bench:
-    """A box of which nothing is named."""
+    """A box without a queue or logs in the fleet file."""
     bench = Bench(replace(BOX, queue=QueueFiles()), history=history)
     bench.link()
     bench.alive(*processes)
@@ -220,7 +222,7 @@ def loop_bench(history: NoHistory, *processes: Process, shells: tuple[Shell, ...
     return bench
 
 
-def test_a_loop_that_was_seen_at_work_is_missed() -> None:
+def test_a_dead_loop_with_lines_left_is_a_finding() -> None:
     history = NoHistory()
     assert "runner_gone" not in loop_bench(history, *ALIVE, shells=(LOOP,)).kinds()
     (gone,) = loop_bench(history, *LEFT).view().findings
@@ -232,7 +234,7 @@ def test_a_loop_that_was_seen_at_work_is_missed() -> None:
     assert (
         "cp ~/w/list ~/w/list.all && tail -c +5 ~/w/list.all >~/w/list && bash night.sh" in command
     )
-    # Another training, of which nothing tells how many lines come after it; a new shell; no orphan.
+    # Another training, with an unknown number of lines after it; a new shell; no orphan.
     later = (*LEFT[:2], replace(TRAIN, age_seconds=10.0))
     assert "runner_gone" not in loop_bench(history, *later).kinds()
     assert (
@@ -245,14 +247,14 @@ def test_a_loop_that_was_seen_at_work_is_missed() -> None:
     assert "runner_gone" not in loop_bench(history, INIT).kinds()
 
 
-def test_a_loop_at_its_last_line_leaves_nothing() -> None:
+def test_a_dead_loop_at_its_last_line_is_no_finding() -> None:
     history = NoHistory()
     last = replace(LOOP, reads=(replace(LOOP.reads[1], pos=40, before="z t\na t\n"),))
     assert "runner_gone" not in loop_bench(history, *ALIVE, shells=(last,)).kinds()
     assert "runner_gone" not in loop_bench(history, *LEFT).kinds()
 
 
-def test_a_list_of_commands_whose_rest_nothing_starts() -> None:
+def test_a_list_of_commands_without_a_runner() -> None:
     bench = Bench(replace(BOX, queue=QueueFiles(commands="~/c.txt")))
     bench.link()
     bench.sample(
@@ -273,7 +275,7 @@ def test_a_list_of_commands_whose_rest_nothing_starts() -> None:
 
 
 @pytest.mark.parametrize("server", ["task-spooler", "pueue"])
-def test_a_server_of_jobs_that_died_leaves_those_that_waited(server: str) -> None:
+def test_a_dead_job_server_with_waiting_jobs_is_a_finding(server: str) -> None:
     history = NoHistory()
     states = {"vit_a": CellState.RUNNING, **{f"vit_{n}": CellState.PENDING for n in range(12)}}
     jobs = tuple(Job(name, name, state, "") for name, state in states.items())

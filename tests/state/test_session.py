@@ -1,4 +1,4 @@
-"""What is over stays on the time line for the session: cuts, cells, logs, findings that came and went."""
+"""Past events stay on the time line for the session: link cuts, finished cells, replaced logs, ended findings."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_first_connection_is_no_cut() -> None:
     assert (other.view(NOW + 5).past, watch.past()) == ((), [])
 
 
-def test_a_warning_that_came_and_went_is_over_and_back_when_it_comes_again() -> None:
+def test_an_ended_warning_is_past_until_it_comes_back() -> None:
     watch = Watch()
     watch.disk(99)
     assert watch.past(100) == []
@@ -100,7 +100,7 @@ def test_a_warning_that_came_and_went_is_over_and_back_when_it_comes_again() -> 
     assert len(watch.look(MISSED).past) == 1
 
 
-def test_what_is_not_looked_at_has_not_ended() -> None:
+def test_findings_of_an_unreachable_box_have_not_ended() -> None:
     watch = Watch()
     watch.disk(99)
     watch.look(1)
@@ -133,7 +133,7 @@ def test_a_cell_that_finished_while_we_looked_stays() -> None:
     assert watch.past(5) == [(kind, cell, at)]
 
 
-def test_a_log_that_was_replaced_is_said() -> None:
+def test_a_replaced_log_is_on_the_time_line() -> None:
     watch = Watch()
     watch.log("one\n", resumed=False, backfill=True)
     assert watch.past() == []
@@ -144,7 +144,7 @@ def test_a_log_that_was_replaced_is_said() -> None:
     )  # fmt: skip
 
 
-def test_what_was_acknowledged_stays_dimmed_until_it_ends() -> None:
+def test_an_acknowledged_finding_stays_dimmed_until_it_ends() -> None:
     watch = Watch()
     watch.disk(99)
     (found,) = (one for one in watch.look(60).findings if one.kind == "disk_full")
@@ -164,7 +164,7 @@ def test_what_was_acknowledged_stays_dimmed_until_it_ends() -> None:
     assert "disk_full" in {one.kind for one in watch.look(1).findings}
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_the_number_of_past_events_is_bounded() -> None:
     watch = Watch()
     for _ in range(KEPT + 50):
         watch.link("timeout")

@@ -1,4 +1,4 @@
-"""A run that a signal or a debugger holds is told of at once, whatever its neighbours do; one that computes is not silent."""
+"""A run that a signal or a debugger stops is reported at once, whatever other runs do; one that computes is no stall."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ONE, TWO = row(11, "python", "fit.py", "--lr", "1"), row(12, "python", "fit.py",
 
 
 class Box:
-    """Two programs with their output in files, of which the process table tells; the cards rest."""
+    """Two detached programs with their output in files; the cards are idle."""
 
     def __init__(self, busy: float | None = 0.0, **box: Any) -> None:
         instance = Instance("box", SshAccess("box"), stall_after=STALL, **box)
@@ -84,7 +84,7 @@ WORDS = "PID {} is stopped by a signal (SIGSTOP or Ctrl-Z): python fit.py --lr 2
 
 def test_one_of_two_runs_is_stopped_while_the_other_goes_on() -> None:
     box = Box(busy=0.97)
-    for _ in range(30):  # for five minutes, of which each look says the same
+    for _ in range(30):  # each look of five minutes gives the same
         box.write("one")
         seen = box.look(replace(ONE, state="R"), replace(TWO, state="T"), after=10.0)
         assert halts(seen) == [("serious", "two", WORDS.format(12))]
@@ -97,7 +97,7 @@ def test_one_of_two_runs_is_stopped_while_the_other_goes_on() -> None:
     assert halts(box.look(ONE, TWO, after=10.0)) == []
 
 
-def test_where_all_are_stopped_each_is_told_of_once_and_the_verdict_follows() -> None:
+def test_if_all_runs_are_stopped_each_is_reported_once_and_the_box_stalls() -> None:
     box = Box()
     for _ in range(30):
         seen = box.look(replace(ONE, state="T"), replace(TWO, state="T"), after=10.0)
@@ -116,9 +116,7 @@ def test_where_all_are_stopped_each_is_told_of_once_and_the_verdict_follows() ->
         ([replace(TWO, state="T"), row(21, "python", "fit.py", state="T", ppid=12)], 12),
     ],
 )  # fmt: skip
-def test_a_process_of_a_run_that_is_stopped_is_told_of_its_cell(
-    rows: list[Process], pid: int
-) -> None:
+def test_a_stopped_process_is_reported_for_its_cell(rows: list[Process], pid: int) -> None:
     ((severity, cell, words),) = halts(Box().look(ONE, *rows))
     assert (severity, cell) == ("serious", "two")
     assert words.startswith(f"PID {pid} is stopped by a signal")
@@ -136,13 +134,13 @@ def test_a_process_of_a_run_that_is_stopped_is_told_of_its_cell(
         row(31, "python", "other.py", state="T", ppid=1),  # of no job
     ],
 )
-def test_what_a_person_suspended_in_a_shell_is_no_run(row_beside: Process) -> None:
+def test_a_suspended_program_that_is_no_run_is_ignored(row_beside: Process) -> None:
     box = Box()
     box.panes = (Job("%1", "main", CellState.RUNNING, "running", pids=(29, 1)),)
     assert halts(box.look(ONE, TWO, row(29, "bash"), row_beside)) == []
 
 
-def test_a_queue_whose_shell_is_stopped_is_told_of() -> None:
+def test_a_stopped_queue_shell_is_reported() -> None:
     box = Box(queue=QueueFiles("/root/q.txt", "/root/q.log"))
     box.jobs = {}
     box.say(ROSTER, parse_roster("a.yaml task 20\n"))
@@ -156,7 +154,7 @@ def test_a_queue_whose_shell_is_stopped_is_told_of() -> None:
     assert halts(box.look(replace(shell, state="S"), trainer)) == []
 
 
-def test_a_debugger_that_stays_is_told_of_and_one_that_takes_a_look_is_not() -> None:
+def test_a_debugger_is_reported_only_if_it_holds_the_process() -> None:
     box, held = Box(), replace(TWO, state="t")
     assert halts(box.look(ONE, TWO)) == []
     assert halts(box.look(ONE, held, after=5.0)) == []
@@ -165,7 +163,7 @@ def test_a_debugger_that_stays_is_told_of_and_one_that_takes_a_look_is_not() -> 
     ((severity, cell, words),) = halts(box.look(ONE, held, after=15.0))
     assert (severity, cell) == ("serious", "two")
     assert words == "PID 12 is held by a debugger (gdb, strace, py-spy): python fit.py --lr 2"
-    # Who looks once cannot tell the two apart.
+    # A single look cannot distinguish the two.
     assert [found[0] for found in halts(Box().look(ONE, held))] == ["warn"]
 
 
@@ -188,7 +186,7 @@ def silent(box: Box, cores: float, looks: int = 20) -> InstanceView:
 
 
 @pytest.mark.parametrize("busy", [0.0, None])
-def test_of_two_silent_runs_the_one_that_waits_stalls_and_the_one_that_computes_does_not(
+def test_of_two_silent_runs_only_the_one_that_does_not_compute_stalls(
     busy: float | None,
 ) -> None:
     seen = silent(Box(busy=busy), cores=0.9)
@@ -201,7 +199,7 @@ def test_of_two_silent_runs_the_one_that_waits_stalls_and_the_one_that_computes_
         assert polls.verdict is Verdict.STALLED
 
 
-def test_a_look_at_the_process_alone_does_not_make_a_verdict_flip() -> None:
+def test_bursts_of_work_do_not_make_the_verdict_flip() -> None:
     box, verdicts = Box(), set()
     for n in range(60):  # it computes in bursts: half of each look finds it asleep
         cpu = 5.0 * (n // 2)
@@ -211,7 +209,7 @@ def test_a_look_at_the_process_alone_does_not_make_a_verdict_flip() -> None:
     assert verdicts == {Verdict.RUNNING}
 
 
-def test_a_file_tells_of_a_silent_run_though_the_connection_is_new() -> None:
+def test_the_time_of_the_log_file_shows_a_stall_on_a_new_connection() -> None:
     box = Box()
     box.store.apply(LinkChanged("box", T0, LinkState("live", since=T0 - 1)))
     stats = {

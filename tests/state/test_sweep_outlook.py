@@ -185,7 +185,7 @@ def account(**changes: object) -> Account:
         ({"clocks": (deadline(fires_at=None, earliest_fires_at=None),)}, (), (), None, None),
     ],
 )
-def test_which_box_takes_no_more_cells(
+def test_boxes_that_are_unfit_for_more_cells(
     view: dict[str, object], accounts: tuple[Account, ...], findings: tuple[Finding, ...],
     unfit: str | None, ends_in: float | None,
 ) -> None:  # fmt: skip

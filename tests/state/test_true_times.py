@@ -1,4 +1,4 @@
-"""What a first look finds is never said to have happened then: a stamp, a file's date, an earlier look, or a bound."""
+"""Times of what a first look finds: never that of the look, but a stamp, a file's date, an earlier look, or a bound."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUEUED = Instance(
 
 
 class Start:
-    """One start of gpu-tui, over a history that outlives it."""
+    """One start of gpu-tui, with a history that outlives it."""
 
     def __init__(
         self, history: History | None = None, at: float = NOW, box: Instance = BOX
@@ -129,7 +129,7 @@ def test_a_date_from_before_the_log_was_read_counts_only_where_all_of_it_was_the
 
 
 @pytest.mark.parametrize("mtime", [0.0, 315_532_800.0])
-def test_a_file_without_a_date_tells_no_time(mtime: float) -> None:
+def test_a_file_without_a_date_gives_no_time(mtime: float) -> None:
     start = Start()
     start.host()
     start.log(RAN + TRACE)
@@ -137,7 +137,7 @@ def test_a_file_without_a_date_tells_no_time(mtime: float) -> None:
     assert start.found("gpu_oom").last_basis == "first-look"
 
 
-def test_no_word_of_a_log_is_kept() -> None:
+def test_no_text_of_a_log_is_kept() -> None:
     history = NoHistory()
     start = Start(history)
     start.log(RAN + TRACE + "epoch 3/20 loss 0.3\nepoch 9/20 loss 0.3\n")
@@ -171,7 +171,7 @@ def test_later_lines_of_the_same_log_do_not_make_its_backlog_younger() -> None:
     assert start.found("gpu_oom").first_seen == NIGHT
 
 
-def test_what_was_logged_in_a_cut_is_bound_by_the_date_after_it() -> None:
+def test_lines_logged_during_a_cut_are_bounded_by_the_date_after_it() -> None:
     start = Start()
     start.log(RAN)
     start.host()
@@ -209,7 +209,7 @@ def test_the_queues_own_stamp_says_when_a_cell_died() -> None:
 
 @pytest.mark.parametrize("drift", [-2.0, 2.0])
 def test_the_date_of_one_log_is_one_time_at_every_look(drift: float, tmp_path: Path) -> None:
-    """The offset between two clocks is measured over a link: it is never twice the same."""
+    """The offset between two clocks is measured over a link and differs each time."""
     times = []
     for at, skew in ((NOW - 600, 0.0), (NOW, drift)):
         with SqliteHistory(tmp_path / "h") as history:
@@ -252,7 +252,7 @@ def test_an_age_does_not_begin_again_with_a_restart(live: bool, tmp_path: Path) 
 
 
 def test_the_same_failure_of_a_later_attempt_has_its_own_last_time(tmp_path: Path) -> None:
-    """The same words in a log that was written long after they were seen: an end of that time, at the latest."""
+    """The same words in a log written long after they were first seen: the date of the log bounds the new failure."""
     history = NoHistory()
     night = Start(history, NIGHT)
     night.log(RAN)
@@ -281,7 +281,7 @@ def test_another_failure_of_the_same_kind_is_not_the_one_of_last_night() -> None
 
 
 @pytest.mark.parametrize(("at", "looked"), [(NOW, True), (NIGHT + WEEK + 1, False)])
-def test_what_was_gone_meanwhile_or_is_long_ago_is_new(at: float, looked: bool) -> None:
+def test_a_condition_that_ended_meanwhile_or_is_long_ago_is_new(at: float, looked: bool) -> None:
     history = NoHistory()
     first = Start(history, NIGHT)
     first.full()
@@ -300,7 +300,7 @@ def test_what_was_gone_meanwhile_or_is_long_ago_is_new(at: float, looked: bool) 
 
 @pytest.mark.parametrize(("away", "since"), [(30.0, NIGHT), (3_600.0, NIGHT + 3_600)])
 def test_a_short_cut_does_not_make_a_condition_younger(away: float, since: float) -> None:
-    """After a long one nobody knows what was meanwhile."""
+    """After a long one the condition may have been absent meanwhile."""
     start = Start(at=NIGHT)
     start.full()
     start.store.view(start.at)
@@ -314,7 +314,7 @@ def test_a_short_cut_does_not_make_a_condition_younger(away: float, since: float
     assert (one.first_seen, one.first_basis) == (since, "first-look")
 
 
-def test_what_begins_while_we_look_has_its_exact_time() -> None:
+def test_a_condition_that_begins_while_we_look_has_its_exact_time() -> None:
     start = Start()
     start.store.view(start.at)
     start.at += FIRST_SECONDS + 1
@@ -332,7 +332,7 @@ def test_what_begins_while_we_look_has_its_exact_time() -> None:
     ["", "nonsense", "[" * 5_000, '{"x": 1}', "[]", '{"x": ["", "a", 1, 2, 3, 4]}',
      '{"x": ["", NaN, "seen", 1.0, "seen", 2.0]}', '{"x": ["", 1.0, "made up", 1.0, "seen", 2.0]}'],
 )  # fmt: skip
-def test_a_history_of_any_text_is_none(kept: str) -> None:
+def test_an_invalid_history_is_ignored(kept: str) -> None:
     history = NoHistory()
     history.set_counter("a", NAME, kept, NIGHT)
     start = Start(history)
@@ -341,7 +341,7 @@ def test_a_history_of_any_text_is_none(kept: str) -> None:
     start.end()
 
 
-def test_what_is_kept_is_bounded_and_two_programs_keep_each_others() -> None:
+def test_records_are_bounded_and_two_programs_keep_each_others() -> None:
     history = NoHistory()
     one, other = Start(history), Start(history)
     for start, names in ((one, range(400)), (other, range(400, 420))):

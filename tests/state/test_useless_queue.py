@@ -1,4 +1,4 @@
-"""A queue file that gives no cell: what was found on the box counts, and the next step is said."""
+"""A queue file that gives no cell: runs found on the box count, and the next step is named."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("sample", UNREADABLE.values(), ids=UNREADABLE)
-def test_what_was_found_counts_and_the_next_step_is_said(sample: object) -> None:
+def test_found_runs_count_and_the_next_step_is_named(sample: object) -> None:
     store = box()
     view = tell(store, ROSTER.name, sample)
     assert not view.queue.cells
@@ -63,7 +63,7 @@ def test_what_was_found_counts_and_the_next_step_is_said(sample: object) -> None
     assert "help runners" in patrol_lines(view, T0)[1]
 
 
-def test_a_queue_file_that_is_put_right_counts_again() -> None:
+def test_a_corrected_queue_file_counts_again() -> None:
     store = box()
     tell(store, ROSTER.name, UNREADABLE["one word a line"])
     tell(store, DETACHED.name, Reading(FOUND, T0, 15.0))

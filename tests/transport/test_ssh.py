@@ -114,7 +114,7 @@ READERS = {
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("by", ["asyncssh", "openssh"])
-async def test_a_start_up_file_that_reads_its_stdin_takes_nothing_of_a_program(
+async def test_a_start_up_file_that_reads_stdin_consumes_no_line_of_a_program(
     box: Sshd, transport: SshTransport, name: str, by: str
 ) -> None:
     (box.home / ".bashrc").write_text(READERS[name])

@@ -182,7 +182,7 @@ def test_the_axis_speaks_human_units() -> None:
     "low", [1e-12, 1e-7, 1e-4, 1e-3, 0.5, 2.3456, 9.9999, 123.4, 123_456.0, -1e-4]
 )
 @pytest.mark.parametrize("part", [2.0, 1e-2, 1e-4])
-def test_no_two_marks_of_an_upright_axis_say_the_same(low: float, part: float) -> None:
+def test_all_labels_of_a_vertical_axis_differ(low: float, part: float) -> None:
     values = [low * (1 + part * n / 9) for n in range(10)]
     plain = render_plot([(10.0 * n, value) for n, value in enumerate(values)], 60, 16).plain
     curves = render_curves([Curve([*enumerate(values)], "accent")], 60, 16).plain
@@ -194,7 +194,7 @@ def test_no_two_marks_of_an_upright_axis_say_the_same(low: float, part: float) -
         assert drawn == sorted(drawn, reverse=True)
 
 
-def test_marks_that_differ_stay_as_short_as_they_are() -> None:
+def test_labels_that_differ_are_not_lengthened() -> None:
     chart = render_plot([(10.0 * n, 1e-4 * (1 - n / 50)) for n in range(50)], 50, 8).plain
     marks = [row.partition("┤")[0].strip() for row in chart.splitlines() if "┤" in row]
     assert marks == ["1.0e-04", "5.1e-05", "2.0e-06"]

@@ -1,4 +1,4 @@
-"""A cockpit that was opened before alerts were set up picks the settings up, as it does the fleet file."""
+"""A cockpit that was opened before alerts were configured reads the settings later, as it does the fleet file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.fleet import Tap
 
 
-async def test_settings_that_come_later_are_followed_and_a_broken_edit_keeps_them(
+async def test_later_settings_are_used_and_a_broken_edit_keeps_the_last_good_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "config.yaml"
