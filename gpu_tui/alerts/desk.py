@@ -141,7 +141,7 @@ class Desk:
             )
         )
         if self._screen_too:
-            self._tell_screen(found[SCREEN], news, now, until)
+            self._notify_screen(found[SCREEN], news, now, until)
         await self.judge_channels()
         for courier in self._couriers:
             courier.wake()
@@ -203,7 +203,7 @@ class Desk:
         """It goes out in the quiet hours, too."""
         return self.alerts.quiet_lets == "fatal" and news.severity is Severity.FATAL
 
-    def _tell_screen(
+    def _notify_screen(
         self, found: Sifted, news: Sequence[News], now: float, until: float | None
     ) -> None:
         fresh = [*found.fresh, *(one for one in found.told if one.key not in self._shown)]

@@ -177,7 +177,7 @@ class EndReader:
         """Take the bytes that came from one log."""
         memory = self._memories.setdefault(source, TailMemory())
         memory.end = file.size
-        rest = _news(memory, file, data)
+        rest = _new_bytes(memory, file, data)
         if rest is None:
             self._open(source, memory, file, data, over=over)
             return
@@ -187,7 +187,7 @@ class EndReader:
         lines = memory.take(rest, unfinished=not over)
         self._arrived(source, memory, lines, backfill=False)
         if over:
-            self._arrived(source, memory, _closed(memory), backfill=not rest)
+            self._arrived(source, memory, _last_line(memory), backfill=not rest)
 
     def _open(
         self, source: LogSource, memory: TailMemory, file: _File, data: bytes, *, over: bool
@@ -214,7 +214,7 @@ class EndReader:
         lines = memory.take(data[cut:], SAMPLES if first else 0, unfinished=not over)
         self._arrived(source, memory, lines, backfill=first)
         if over:
-            self._arrived(source, memory, _closed(memory), backfill=first)
+            self._arrived(source, memory, _last_line(memory), backfill=first)
 
     def is_read(
         self, source: LogSource, file: _File, data: bytes, as_: Iterable[LogSource]
@@ -222,7 +222,9 @@ class EndReader:
         """Whether this file is already read under one of these other names, for example through a link."""
         known = ((other, self._memories.get(other)) for other in as_ if other.path != source.path)
         return any(
-            memory is not None and memory.file == file.name and _agrees(memory, file, data)
+            memory is not None
+            and memory.file == file.name
+            and _overlap_is_equal(memory, file, data)
             for _, memory in known
         )
 
@@ -312,7 +314,7 @@ def _file(match: re.Match[bytes]) -> _File:
     return _File(int(inode), born.decode(), changed, start, size)
 
 
-def _news(memory: TailMemory, file: _File, data: bytes) -> bytes | None:
+def _new_bytes(memory: TailMemory, file: _File, data: bytes) -> bytes | None:
     """The bytes after those that were read before; None if the text is another one, or begins after them."""
     if memory.inode == 0 or (memory.inode, memory.born) != (file.inode, file.born):
         return None
@@ -325,7 +327,7 @@ def _news(memory: TailMemory, file: _File, data: bytes) -> bytes | None:
     return data[at:]
 
 
-def _agrees(memory: TailMemory, file: _File, data: bytes) -> bool:
+def _overlap_is_equal(memory: TailMemory, file: _File, data: bytes) -> bool:
     """Whether the old and the new bytes overlap in the file and are equal there."""
     for begin, text in (
         (memory.offset - len(memory.trail), memory.trail),
@@ -338,7 +340,7 @@ def _agrees(memory: TailMemory, file: _File, data: bytes) -> bool:
     return False
 
 
-def _closed(memory: TailMemory) -> Sequence[LogLine]:
+def _last_line(memory: TailMemory) -> Sequence[LogLine]:
     """The unfinished last line, which no program will finish, as a whole line."""
     lines = memory.reader.close()
     if lines:

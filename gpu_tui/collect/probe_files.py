@@ -28,10 +28,10 @@ ROW = 48  # bytes of a row beside the name
 
 NOT_STARTED = 126  # what a shell says of a program with more arguments than the kernel takes
 
-# What trainers call their checkpoints, also half written, and where they put them. Each of these reads the
-# directory once more: pt, pth, ckpt and pkl; safetensors; bin, h5, keras and msgpack. The same of what they log their
-# numbers to beside a log: TensorBoard's events, Lightning's and ultralytics' tables. The file of wandb is not among
-# them: a thread of its own writes the state of the machine there, also while the training hangs.
+# Names that trainers give their checkpoints, also half written, and the folders that they use. Each pattern reads the
+# directory once more: pt, pth, ckpt and pkl; safetensors; bin, h5, keras and msgpack. Then the files of metrics next to a
+# log: TensorBoard's events, Lightning's and ultralytics' tables. The file of wandb is left out: a thread of its own
+# writes the state of the machine there, also while the training hangs.
 _KINDS = ("[pc][tk]*", "safetensors*", "[bhkm][i5es]*")
 _FOLDERS = ("ckpt", "ckpts", "checkpoint", "checkpoints", "weights", "models")
 _CHECKPOINTS = " ".join(

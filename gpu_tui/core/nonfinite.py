@@ -48,7 +48,7 @@ class Lost:
     last: Progress | None
     number: int  # of its newest line
     reports: int = 1
-    back: Progress | None = None  # the newest finite report after it
+    last_finite: Progress | None = None  # the newest finite report after it
     finite: int = 0  # number of finite reports after it
 
 
@@ -84,7 +84,12 @@ class NonFinite:
             counts = _place(old.last) and _place(place)
             more = _moved(old.last, place) if counts else number != old.number
             known[(path, name)] = replace(
-                old, last=place, number=number, reports=old.reports + more, back=None, finite=0
+                old,
+                last=place,
+                number=number,
+                reports=old.reports + more,
+                last_finite=None,
+                finite=0,
             )
 
     def _find(self, line: LogLine, path: str, *, live: bool) -> Iterator[str]:
@@ -104,8 +109,8 @@ class NonFinite:
                     del known[key]
                     continue
                 same = name in values or (name[:1] in (_MESSAGE, _FORM) and "loss" in values)
-                if same and not line.open and not alarms and _moved(lost.back, new):
-                    known[key] = replace(lost, back=new, finite=lost.finite + 1)
+                if same and not line.open and not alarms and _moved(lost.last_finite, new):
+                    known[key] = replace(lost, last_finite=new, finite=lost.finite + 1)
                     if lost.finite + 1 >= IN_A_ROW:
                         del known[key]
             if not known:
@@ -191,13 +196,13 @@ def _is_later(old: Progress | None, new: Progress | None) -> bool:
 
 def share_since(lost: Lost) -> float | None:
     """Share (0-1) of the run's progress so far that came after the first non-finite report; None without counters."""
-    first, last = _way(lost.first), _way(lost.last)
+    first, last = _position(lost.first), _position(lost.last)
     if first is None or last is None or not 0 <= first <= last or not last:
         return None
     return (last - first) / last
 
 
-def _way(place: Progress | None) -> float | None:
+def _position(place: Progress | None) -> float | None:
     if place is None or place.epoch is None:
         return None if place is None or place.step is None else float(place.step)
     if place.epoch_exact is not None:

@@ -50,7 +50,7 @@ def orphans(
         if cells_of(head) > 1 or not _reaped(head, table):
             return ()
         heads[head.pid] = head
-    if not heads or _first_runs_them(table.get(1), heads, table):
+    if not heads or _pid_1_started_them(table.get(1), heads, table):
         return ()
     return tuple(heads[pid] for pid in sorted(heads))
 
@@ -67,10 +67,10 @@ def _passes_on(
         return False
     if process.pid in trainers or program in WRAPPERS or cells_of(process) == 1:
         return True
-    return is_left_over(process, shells)
+    return is_orphaned_subshell(process, shells)
 
 
-def is_left_over(process: Process, shells: Mapping[int, Shell]) -> bool:
+def is_orphaned_subshell(process: Process, shells: Mapping[int, Shell]) -> bool:
     """Whether a process is a subshell (of a pipeline, in brackets) that its shell forked. It has the arguments of its
     shell, but not the script open: bash and dash close it in the child.
     """
@@ -92,7 +92,7 @@ def _reaped(head: Process, table: Mapping[int, Process]) -> bool:
     return parent is not None and parent.name.lower().startswith(REAPERS)
 
 
-def _first_runs_them(
+def _pid_1_started_them(
     first: Process | None, heads: Mapping[int, Process], table: Mapping[int, Process]
 ) -> bool:
     """Whether PID 1 itself started the trainings: its arguments name one, or it is a shell or a Python that waits for
@@ -116,7 +116,7 @@ def _is_shell(process: Process) -> bool:
     )
 
 
-def works_off(
+def may_start_next(
     processes: Sequence[Process],
     shells: Mapping[int, Shell],
     heads: Sequence[Process],
@@ -142,7 +142,7 @@ def drivers(
             continue
         program = basename(process.argv[0]).lstrip("-") if process.argv else process.name
         drives = _is_shell(process) or program.startswith(LAUNCHERS) or program in DRIVERS
-        if not drives or is_left_over(process, shells):
+        if not drives or is_orphaned_subshell(process, shells):
             continue
         shell = shells.get(process.pid)
         cwd = shell.cwd if shell else None

@@ -34,7 +34,7 @@ def headline(view: FleetView) -> str:
         worst = min(found.severity.rank for found in findings)
         rank = worst if name in order else -1  # in no fleet file: it bills unwatched
         words, box = _causes(findings, view.taken_at), plain(name, NAME)
-        of_cells = one_a_cell(findings)[0][0].cell is not None
+        of_cells = grouped_by_kind(findings)[0][0].cell is not None
         words = headed(box, words) if of_cells else f"{box} {words}"
         told.append(((rank, order.get(name, -1)), words))
     for one in view.instances:
@@ -49,7 +49,7 @@ def headline(view: FleetView) -> str:
     return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown
 
 
-def one_a_cell(findings: Iterable[Finding]) -> list[list[Finding]]:
+def grouped_by_kind(findings: Iterable[Finding]) -> list[list[Finding]]:
     """Findings of one box grouped by kind, worst first. Each cell is in one group: its worst, then its cause."""
     first: dict[str | None, Finding] = {}
     bare: list[Finding] = []
@@ -66,7 +66,7 @@ def one_a_cell(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def _causes(findings: Iterable[Finding], now: float) -> str:
-    groups = one_a_cell(findings)
+    groups = grouped_by_kind(findings)
     shown = listed(cause_words(group, now) for group in groups[:CAUSES_SHOWN])
     more = len(groups) - CAUSES_SHOWN
     return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown

@@ -118,7 +118,7 @@ class InstanceState:
         if event.link.live and not self.link.live:
             self.book.recalls = not self.was_live or event.at - self._cut_at < SHORT_CUT
             self.book.since = event.at  # what began while nobody looked is found now
-            self.ends.met(event.link.host_key)
+            self.ends.set_host_key(event.link.host_key)
             for name in self._runs.met(event.link.host_key):
                 self.vanished[name].recall(None)
         self.link = event.link

@@ -92,7 +92,7 @@ class KnownEnds:
         """The names of the cells with a known end."""
         return frozenset(self._ends)
 
-    def met(self, host_key: str | None) -> None:
+    def set_host_key(self, host_key: str | None) -> None:
         """Take the host key of the machine; ends of another machine at this address are dropped."""
         if not host_key or host_key == self._host_key:
             return
@@ -105,7 +105,9 @@ class KnownEnds:
         for name in [name for name, end in self._ends.items() if end.sign.log == path]:
             self._drop(name)
 
-    def over(self, queue: Queue, signs: Mapping[str, Sign], book: Book, at: float | None) -> Queue:
+    def with_known_ends(
+        self, queue: Queue, signs: Mapping[str, Sign], book: Book, at: float | None
+    ) -> Queue:
         """The queue with each known end that its row does not show now. New ends are kept unless `at` is None."""
         times = Counter(cell.name for cell in queue.cells)
         cells = tuple(

@@ -54,13 +54,13 @@ def _oom_before_we_came(kept: InstanceState, now: float, queue: Queue) -> OomKil
         if _known_before(kept, killed[-1].finished_at, now):
             return None
         return OomKill(memory.oom_kill, killed[-1].name, since_made=True, peak=full)
-    name = _shot(kept, queue)
+    name = _killed_cell(kept, queue)
     if name == NO_CELL:
         return None
     return OomKill(memory.oom_kill, name, since_made=True, by_log=True, peak=full)
 
 
-def _shot(kept: InstanceState, queue: Queue) -> str | None:
+def _killed_cell(kept: InstanceState, queue: Queue) -> str | None:
     """The cell whose log ended with a report of SIGKILL before the first look; the last one of several."""
     over = (CellState.FAILED, CellState.CANNOT_TELL)
     ended: list[str | None] = [cell.name for cell in queue.cells if cell.state in over]

@@ -21,7 +21,7 @@ from gpu_tui.core.queue_words import queue_words
 from gpu_tui.core.speech import headed, joined, listed, say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.contract import fleet_verdict, logs_not_read
-from gpu_tui.state.headline import cause_words, headline, one_a_cell
+from gpu_tui.state.headline import cause_words, grouped_by_kind, headline
 from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView, utilization
 
@@ -177,7 +177,7 @@ def _box_line(view: InstanceView) -> str:
 def _findings_line(view: InstanceView, because: str) -> str | None:
     """The worst findings, one for each cause, with the remedy; a text that `because` contains is not repeated."""
     grave = [found for found in view.findings if found.severity.rank <= 1]
-    groups = one_a_cell(grave)
+    groups = grouped_by_kind(grave)
     if not groups:
         warned = dict.fromkeys(_kind(found) for found in in_order(view.findings))
         return headed(say("warn"), listed(warned)) if warned else None

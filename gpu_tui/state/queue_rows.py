@@ -83,7 +83,9 @@ def _with_known_ends(
     roster = kept.tracks.get(metrics.ROSTER.name, NO_TRACK)
     # Before the queue file is read, a process that names one of its cells is not recognised as part of the run.
     read = kept.instance.queue.file is None or roster.latest is not None
-    ends = kept.ends.over(queue, signs, kept.book, now if kept.link.live and read else None)
+    ends = kept.ends.with_known_ends(
+        queue, signs, kept.book, now if kept.link.live and read else None
+    )
     while kept.ends.begun:
         kept.cells.pop(kept.ends.begun.pop(), None)
     for vanished in kept.vanished.values():

@@ -25,7 +25,7 @@ from gpu_tui.core.liveness import (
 )
 from gpu_tui.core.mask import shell_path
 from gpu_tui.core.metrics import Metric
-from gpu_tui.core.orphan import is_left_over, orphans, same_path, works_off
+from gpu_tui.core.orphan import is_orphaned_subshell, may_start_next, orphans, same_path
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.rules import Condition
@@ -56,7 +56,7 @@ def runner_findings(
     if run is None or processes is None or shells is None or kept.instance.scheduler is not None:
         return ()
     by_pid = {shell.pid: shell for shell in shells}
-    runners = [one for one in run.runners if not is_left_over(one, by_pid)]
+    runners = [one for one in run.runners if not is_orphaned_subshell(one, by_pid)]
     file = kept.instance.queue.file
     for one in runners:
         shell = by_pid.get(one.pid)
@@ -117,7 +117,7 @@ def _gone(
             continue
         configs = {f"{name}.yaml"}
         about = [one for one in processes if is_launcher(one) and names_one(one, configs, {name})]
-        heads = _left(about, processes, shells, configs, {name}, opened.file, path)
+        heads = _abandoned_trainings(about, processes, shells, configs, {name}, opened.file, path)
         if heads:
             start, total = history.reached + 1, opened.total
             left = " … ".join(dict.fromkeys((f"[{start}/{total}]", f"[{total}/{total}]")))
@@ -173,7 +173,7 @@ def _loops_gone(
             return int(any(occurs(word, " ".join(process.argv)) for word in words))
 
         heads = orphans([one], processes, shells, about)
-        if not heads or works_off(processes, shells, heads, loop.path, None):
+        if not heads or may_start_next(processes, shells, heads, loop.path, None):
             continue
         head, name = heads[0], plain(basename(loop.path), WIDTH)
         yield Condition(
@@ -242,7 +242,11 @@ def _queue_gone(
     roster = kept.value(metrics.ROSTER)
     told = [one for one in find_run(processes, None, roster).trainers if works(one)]
     configs, names = cell_words(roster)
-    heads = _left(told, processes, shells, configs, names, files.file, files.log) if left else ()
+    heads = (
+        _abandoned_trainings(told, processes, shells, configs, names, files.file, files.log)
+        if left
+        else ()
+    )
     if heads:
         words = [cell.name for cell in runs]
         yield _condition(kept, files, heads, words, _names(left), left[0].index)
@@ -268,7 +272,7 @@ def _list_gone(
         return sum(" ".join(words) in said for words in argvs)
 
     heads = orphans(trainers, processes, shells, about)
-    if not heads or works_off(processes, shells, heads, file, None):
+    if not heads or may_start_next(processes, shells, heads, file, None):
         return
     names = [jobs[n].name for n, _ in found]
     yield replace(
@@ -277,7 +281,7 @@ def _list_gone(
     )
 
 
-def _left(
+def _abandoned_trainings(
     trainers: Sequence[Process],
     processes: Sequence[Process],
     shells: Mapping[int, Shell],
@@ -288,7 +292,7 @@ def _left(
 ) -> tuple[Process, ...]:
     """The topmost processes of trainings after which nothing starts the next cell; () if something may."""
     heads = orphans(trainers, processes, shells, lambda one: len(cells_named(one, configs, names)))
-    return () if works_off(processes, shells, heads, file, log) else heads
+    return () if may_start_next(processes, shells, heads, file, log) else heads
 
 
 def _condition(

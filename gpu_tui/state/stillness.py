@@ -45,7 +45,7 @@ def stopped_runs(
     own = {one.pid for one in run.runners} | descendants(
         processes, {one.pid for one in run.runners}
     )
-    if (cell := _only_own(queue)) is not None:
+    if (cell := _only_running_cell(queue)) is not None:
         owners = {**owners, **dict.fromkeys(own, cell)}
     traced = {
         pid: severity
@@ -59,7 +59,7 @@ def stopped_runs(
     return found, all_halted(run, queue, found, jobs)
 
 
-def _only_own(queue: Queue) -> str | None:
+def _only_running_cell(queue: Queue) -> str | None:
     """The only running cell of the queue's own script; None if there is not exactly one."""
     own = [c.name for c in queue.cells if c.job is None and c.state is CellState.RUNNING]
     return own[0] if len(own) == 1 else None
@@ -103,7 +103,7 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | Non
         else:
             works = computes(pids.get(cell.name), processes, table)
         own = {pids[cell.name]} if cell.name in pids else set()
-        if not own and run is not None and cell.name == _only_own(queue):
+        if not own and run is not None and cell.name == _only_running_cell(queue):
             own = {one.pid for one in run.trainers}
         cells[place] = still(cell, seconds, works, cpu=works_by_cpu(kept, own, processes))
         if not cells[place].computes and (words := at_end(kept, cell)) is not None:

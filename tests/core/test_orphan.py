@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_tui.core.liveness import cells_named
-from gpu_tui.core.orphan import orphans, works_off
+from gpu_tui.core.orphan import may_start_next, orphans
 from gpu_tui.core.readings import Process
 from gpu_tui.core.shells import Held, Shell, Stamp
 
@@ -110,9 +110,9 @@ def test_programs_that_may_start_the_next_cell(
 ) -> None:
     rows = table((5, 1, command), (9, 1, TRAIN))
     shells = {shell.pid: shell} if shell else {}
-    assert works_off(rows, shells, rows[1:], "/q/queue.txt", "/q/queue.log") is works
+    assert may_start_next(rows, shells, rows[1:], "/q/queue.txt", "/q/queue.log") is works
 
 
 def test_a_process_below_a_training_starts_no_next_cell() -> None:
     rows = table((9, 1, TRAIN), (10, 9, "bash hook.sh queue.txt"))
-    assert not works_off(rows, {}, rows[:1], "~/queue.txt", None)
+    assert not may_start_next(rows, {}, rows[:1], "~/queue.txt", None)
