@@ -12,7 +12,7 @@ FAILING = 300.0  # seconds of failed attempts after which a channel counts as un
 ELSEWHERE = (
     3_600.0  # seconds; if another gpu-tui could use the channel since then, it is only a warning
 )
-FAILED_NEXT = "See whether its receiver can be reached from here. Then: gpu-tui check --test-alert"
+FAILED_NEXT = "Check that its receiver can be reached from here. Then: gpu-tui check --test-alert"
 
 
 def channels_now(

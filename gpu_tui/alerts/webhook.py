@@ -32,7 +32,7 @@ UNSIGNED = (
 PASSING = frozenset({408, 425, 429})  # and every 5xx: a later attempt may succeed
 # Status codes that refuse any message: the address is wrong, revoked or closed. Redirects count as well.
 SHUT = frozenset({401, 403, 404, 405, 407, 410})
-NEXT = "See whether the webhook is still there, and its URL right. Then: gpu-tui check --test-alert"
+NEXT = "Check that the webhook still exists and that its URL is right. Then: gpu-tui check --test-alert"
 
 
 class WebhookRefused(Exception):

@@ -124,7 +124,7 @@ def _over_and_works(seen: Evidence) -> str | None:
     quiet = _over_since(seen)
     if quiet is None or not seen.computes:
         return None
-    return f"{seen.hung} {span(quiet)} ago, and something of it still computes"
+    return f"{seen.hung} {span(quiet)} ago, and one of its processes still computes"
 
 
 def _over_since(seen: Evidence) -> float | None:

@@ -143,7 +143,7 @@ def test_a_process_that_computes_after_the_last_step_is_at_work() -> None:
 
     s.watch(1000, evaluates)
     assert (s.view().verdict, kinds(s)) == ("running", [])
-    assert "something of it still computes" in s.view().because[0]
+    assert "one of its processes still computes" in s.view().because[0]
 
 
 def test_a_card_that_is_busy_for_an_hour_after_the_end_hangs_all_the_same() -> None:
