@@ -55,7 +55,7 @@ def find_run(
 ) -> Run:
     """Find the run: shells that were given the queue file, launchers below them or naming a cell.
 
-    `drivers`: the pids that are known to run the queue by the files that they have open.
+    `drivers`: PIDs that run the queue, by the files that they have open.
     """
     living = [process for process in processes if process.state not in ("Z", "X")]
     runners = tuple(

@@ -219,7 +219,9 @@ class Vanished:
         return now - ((job.finished_at or 0.0) if at is None else at) >= ON_THE_WAY
 
     def _dated(self, job: Job, written: Mapping[str, float], skew: float) -> Job:
-        """One that was over before we came ended when it wrote last, if it did so after another watch saw it."""
+        """The job with the last write of its log as its end, if it ended before this watch and wrote after an earlier
+        one saw it.
+        """
         wrote, at = written.get(job.stdout or ""), job.finished_at
         if wrote is None or at is None or job.seen_at is None or job.name not in self._recalled:
             return job

@@ -386,7 +386,7 @@ def test_an_absence_is_no_end_once_a_process_of_the_run_is_there() -> None:
 
 
 def test_an_absence_gives_way_to_the_log_that_came_to_its_end() -> None:
-    """The process table is here before the log is: for a moment only the absence of a process tells of the cell."""
+    """The process table arrives before the log: for a moment only the absence of a process shows the cell's state."""
     s = Scene(roster="a.yaml task 20\nb.yaml task 20\n")
     s.link("live")
     s.write(QUEUE_LOG, f"[{s.stamp(90)}] [1/2] STARTING a (task, 20ep)\n", history=True, ago=90)
@@ -404,7 +404,7 @@ def test_an_absence_gives_way_to_the_log_that_came_to_its_end() -> None:
 
 @pytest.mark.parametrize("lives", [True, False])
 def test_a_log_has_no_writer_only_once_the_programs_that_write_were_listed(lives: bool) -> None:
-    """A box is met, and its logs are read before the list of programs comes. `run.py` is no word of training."""
+    """On a first look the logs are read before the list of programs arrives. `run.py` is no name of a trainer."""
     box = Box(replace(BOX, logs="/r/{cell}.log"), texts={"x": RUNS})
     box.say(metrics.HOST.name, Host(box.at, 90_000.0, "boot-1"))
     box.say(metrics.GPUS.name, gpu(0.0))
@@ -434,7 +434,7 @@ def test_a_run_that_ended_between_two_ticks_ended_when_it_wrote_last() -> None:
 
 
 def test_the_date_of_a_log_is_no_stamp_of_the_queue() -> None:
-    """A queue whose log is in another form: the cells' own logs tell how they ended."""
+    """A queue whose log has another format: the cells' own logs give their ends."""
     s = Scene(roster="a.yaml task 20\nb.yaml task 20\n")
     s.link("live")
     s.write(QUEUE_LOG, ">>> running a\n<<< done a\n", history=True, ago=30)
