@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ from gpu_tui.parse.triage_wrapped import inside
 
 REAL = [line for lines in MARKED.values() for line in lines]
 MIX = list(islice(log_mix.lines(7), 2_000))
+NIGHTLY = bool(os.environ.get("GPU_TUI_NIGHTLY"))
 QUEUE = [
     "=== Queue q.txt: 4 ablations, starting from 1 on box ===",
     "[2026-01-01 00:00:00] [1/4] STARTING a (reconstruction, 20ep)",
@@ -102,7 +104,8 @@ def test_a_line_is_judged_as_the_tables_say(line: str) -> None:
     assert cause(text) == old_cause(text)
 
 
-@pytest.mark.parametrize("source", [REAL, MIX], ids=["real", "mix"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("source", [REAL, MIX if NIGHTLY else MIX[::4]], ids=["real", "mix"])
 def test_other_digits_are_judged_by_themselves(source: list[str]) -> None:
     digits = random.Random(3)
     for line in source:
@@ -111,7 +114,10 @@ def test_other_digits_are_judged_by_themselves(source: list[str]) -> None:
         assert cause(text) == old_cause(text)
 
 
-@pytest.mark.parametrize("source", [REAL, MIX[:600], BITS], ids=["real", "mix", "bits"])
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "source", [REAL, MIX[: 600 if NIGHTLY else 200], BITS], ids=["real", "mix", "bits"]
+)
 def test_what_was_judged_before_changes_nothing(source: list[str]) -> None:
     digits = random.Random(5)
     for line in source:

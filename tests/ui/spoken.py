@@ -9,6 +9,7 @@ import re
 import string
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 import gpu_tui
@@ -110,6 +111,7 @@ def literals(node: ast.expr) -> Iterator[str]:
             yield from literals(value)
 
 
+@cache
 def said() -> dict[str, frozenset[str] | None]:
     """Template -> the fields that are given to it, or None where nothing is filled in."""
     found: dict[str, frozenset[str] | None] = {}
@@ -129,6 +131,7 @@ def said() -> dict[str, frozenset[str] | None]:
     return found
 
 
+@cache
 def tables() -> set[str]:
     """Every text of the tables that are said row by row."""
     rows: list[Iterable[object]] = [
@@ -188,6 +191,7 @@ def epilogs() -> Iterator[str]:
     yield from ("example", "examples", "exit code", "environment", "a wrong command line")
 
 
+@cache
 def pieces() -> str:
     """Every string of the source, in one; what a sentence is made of stands in it."""
     texts: list[str] = []
