@@ -21,8 +21,8 @@ from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Track
 from gpu_tui.core.speech import counted, say
 from gpu_tui.core.sweep import Cell, CellState, Queue
-from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.core.verdict import ESCALATES, Verdict
+from gpu_tui.state.headline import ends_unsaid
 from gpu_tui.state.views import FleetView, InstanceView
 
 Json = dict[str, object]
@@ -35,19 +35,9 @@ def fleet_verdict(view: FleetView) -> str:
     alarms = any(finding.severity.rank <= Severity.SERIOUS.rank for finding in view.findings)
     if verdicts & ESCALATES or alarms:
         return "escalate"
-    if not verdicts or Verdict.CANNOT_TELL in verdicts or _ends_unsaid(view):
+    if not verdicts or Verdict.CANNOT_TELL in verdicts or ends_unsaid(view):
         return "cannot-tell"
     return "healthy"
-
-
-def _ends_unsaid(view: FleetView) -> bool:
-    """Whether a run is over and nothing says how it ended."""
-    told = {(found.instance, found.cell) for found in view.findings if found.kind == UNTOLD}
-    return any(
-        (one.name, cell.name) in told and cell.state is CellState.CANNOT_TELL
-        for one in view.instances
-        for cell in one.queue.cells
-    )
 
 
 def check_json(view: FleetView) -> Json:

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from gpu_tui.core.findings import BOUNDS, OUTCOMES, Finding, Severity, in_order
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import headed, joined, listed, say
+from gpu_tui.core.sweep import CellState
+from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.core.verdict import ESCALATES
 from gpu_tui.state.views import FleetView
 
@@ -25,9 +27,10 @@ JUST_NOW = (
 def headline(view: FleetView) -> str:
     """The boxes that need a person, worst first; if none does, how many boxes are in which state."""
     of_box: defaultdict[str, list[Finding]] = defaultdict(list)
-    for found in view.findings:
-        if found.severity.rank <= Severity.SERIOUS.rank:
-            of_box[found.instance].append(found)
+    grave = [found for found in view.findings if found.severity.rank <= Severity.SERIOUS.rank]
+    escalates = any(one.verdict in ESCALATES for one in view.instances)
+    for found in grave if grave or escalates else ends_unsaid(view):
+        of_box[found.instance].append(found)
     order = {one.name: place for place, one in enumerate(view.instances)}
     told: list[tuple[tuple[int, int], str]] = []
     for name, findings in of_box.items():
@@ -47,6 +50,21 @@ def headline(view: FleetView) -> str:
     boxes = [words for _, words in sorted(told)]
     shown, more = plain(joined(boxes[:BOXES_SHOWN]), LINE), len(boxes) - BOXES_SHOWN
     return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown
+
+
+def ends_unsaid(view: FleetView) -> list[Finding]:
+    """Of the runs that are over, and nothing says how they ended."""
+    open_ends = {
+        (one.name, cell.name)
+        for one in view.instances
+        for cell in one.queue.cells
+        if cell.state is CellState.CANNOT_TELL
+    }
+    return [
+        found
+        for found in view.findings
+        if found.kind == UNTOLD and (found.instance, found.cell) in open_ends
+    ]
 
 
 def grouped_by_kind(findings: Iterable[Finding]) -> list[list[Finding]]:

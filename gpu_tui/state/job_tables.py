@@ -11,7 +11,7 @@ from gpu_tui.core.cut_short import COMPLETE
 from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
-from gpu_tui.core.liveness import is_launcher
+from gpu_tui.core.liveness import is_launcher, works
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.logs import one_spelling
 from gpu_tui.core.metrics import Metric
@@ -271,8 +271,9 @@ def _log_table(
     if files is None or box_now is None or not instance.logs:
         return None
     seen_at = box_time(kept.tracks, processes.taken_at) if processes else None
-    if not instance.queue.names_runs and kept.tracks.get(NOHUP, NO_TRACK).latest is None:
-        alive = alive or None  # a program may write there whose name says nothing of training
+    listed = kept.tracks.get(NOHUP, NO_TRACK).latest is not None
+    if not listed and any(works(one) for one in kept.value(metrics.PROCESSES) or ()):
+        alive = alive or None  # it may write there, though its name says nothing of training
     _follow_lives(kept, files, instance.logs, alive, seen_at)
     return table_of_logs(
         files,

@@ -13,7 +13,7 @@ from gpu_tui.core.campaign import Trust
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS
 from gpu_tui.core.facts import span
-from gpu_tui.core.findings import Finding, in_order
+from gpu_tui.core.findings import Finding
 from gpu_tui.core.levels import share
 from gpu_tui.core.mount_state import shown
 from gpu_tui.core.plain import plain
@@ -179,7 +179,7 @@ def _findings_line(view: InstanceView, because: str) -> str | None:
     grave = [found for found in view.findings if found.severity.rank <= 1]
     groups = grouped_by_kind(grave)
     if not groups:
-        warned = dict.fromkeys(_kind(found) for found in in_order(view.findings))
+        warned = [cause_words(group, view.taken_at) for group in one_a_cell(view.findings)]
         return headed(say("warn"), listed(warned)) if warned else None
     text = joined(_finding(group, view.taken_at, because) for group in groups[:FINDINGS_SHOWN])
     if remedy := groups[0][0].remedy:
@@ -195,10 +195,6 @@ def _finding(group: Sequence[Finding], now: float, because: str) -> str:
     if evidence.rstrip("…")[:SAME] not in because:
         words = headed(words, evidence)
     return words
-
-
-def _kind(found: Finding) -> str:
-    return say(found.kind.replace("_", " "))
 
 
 def _money_line(view: InstanceView, now: float) -> str | None:
@@ -237,7 +233,10 @@ def _account_line(account: Account) -> str:
 def _beside_line(found: Finding) -> str:
     """A box that bills and that nobody named, an account that runs empty."""
     return plain(
-        headed(f"! {say(found.severity)} {_kind(found)} {found.instance}", told(found.evidence)),
+        headed(
+            f"! {say(found.severity)} {say(found.kind.replace('_', ' '))} {found.instance}",
+            told(found.evidence),
+        ),
         LINE,
     )
 

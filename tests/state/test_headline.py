@@ -102,6 +102,20 @@ def test_a_box_that_runs_is_not_called_crashed_for_one_cell() -> None:
     assert line == "escalate: alpha: cell x failed"
 
 
+def test_runs_that_ended_without_a_word_are_named_where_nothing_is_worse() -> None:
+    ends = [found("alpha", "suspicious_end", name, severity=Severity.WARN) for name in ("a", "b")]
+    view = seen(*ends, alpha=Verdict.IDLE)
+    cells = tuple(
+        Cell(name, 1, None, CellState.CANNOT_TELL, finished_at=NOW) for name in ("a", "b", "c")
+    )
+    (box,) = view.instances
+    view = replace(view, instances=(replace(box, queue=replace(box.queue, cells=cells)),))
+    assert first(view) == "cannot-tell: alpha: 2 cells suspicious end (a b)"
+    assert "  warn: 2 cells suspicious end (a b)" in patrol_report(view, {})
+    worse = found("alpha", "gpu_oom", "c")
+    assert first(replace(view, findings=(*ends, worse))) == "escalate: alpha: cell c gpu oom"
+
+
 def test_the_order_of_readings_does_not_change_the_line() -> None:
     findings = [
         *FOUR[:2],
