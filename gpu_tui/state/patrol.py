@@ -179,7 +179,7 @@ def _findings_line(view: InstanceView, because: str) -> str | None:
     grave = [found for found in view.findings if found.severity.rank <= 1]
     groups = grouped_by_kind(grave)
     if not groups:
-        warned = [cause_words(group, view.taken_at) for group in one_a_cell(view.findings)]
+        warned = [cause_words(group, view.taken_at) for group in grouped_by_kind(view.findings)]
         return headed(say("warn"), listed(warned)) if warned else None
     text = joined(_finding(group, view.taken_at, because) for group in groups[:FINDINGS_SHOWN])
     if remedy := groups[0][0].remedy:
