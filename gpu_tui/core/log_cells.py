@@ -94,6 +94,7 @@ def table_of_logs(
     strays: Collection[str] = (),
     signs: Mapping[str, float] = NEVER,
     unread: Mapping[str, str] = NO_WORDS,
+    others: bool = False,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
@@ -103,32 +104,44 @@ def table_of_logs(
     training began; a log not written since then belongs to none of them. `signs`: when a checkpoint of each cell was
     written, which also moves while its log is held back in a buffer. `read`: paths that were read to their end; one
     that no process can write any more has ended without saying so. `strays`: logs that moved while no training was
-    known. `unread`: by path, why a log was not read.
+    known. `unread`: by path, why a log was not read. `others`: every living training writes into a log of its own,
+    which is in `taken`.
     """
     stirred = -inf if seen_at is None else seen_at - stall_after
     logs = cell_logs(files, pattern)
     found = [log for log in logs if log.path not in taken]
     newest = max((log.mtime for log in logs if log.mtime <= box_now + AHEAD), default=-inf)
-    jobs = tuple(
-        _cut_off(log.cell, log.path, log.mtime, cut[log.path])
-        if log.path in cut and endings.get(log.cell, Ending()) == Ending()
-        else _job(
+
+    def job_of(log: CellLog) -> Job:
+        ending = endings.get(log.cell, Ending())
+        if log.path in cut and ending == Ending():
+            return _cut_off(log.cell, log.path, log.mtime, cut[log.path])
+        sign, known = signs.get(log.cell, -inf), before.get(log.path, -inf)
+        older = began is not None and log.mtime < began - AHEAD
+        still = max(0.0, box_now - max(log.mtime, sign))
+        # A log of a training's logger, besides its output, moves once in a while.
+        seen_after = seen_at is not None and log.mtime + SLACK < seen_at
+        left = others and seen_after and (ending != Ending() or still >= AT_ONCE)
+        # A log that did not move for long was abandoned for another one, but for one that was begun before.
+        beside = alive and began is not None and log.mtime > began + AHEAD
+        given_up = log.mtime < newest - stall_after and not beside
+        over_at = _over_at(log.path, read, strays, box_now - stall_after, seen_at)
+        if over_at is not None and alive and left:
+            over_at = min(over_at, box_now - stall_after)
+        return _job(
             log,
             box_now,
             stall_after,
-            False if alive and began is not None and log.mtime < began - AHEAD else alive,
-            endings.get(log.cell, Ending()),
+            False if alive and (older or left) else alive,
+            ending,
             # One that moved before, too, is written by somebody who is not known to train.
-            None if before.get(log.path, -inf) >= stirred else seen_at,
-            signs.get(log.cell, -inf),
+            None if known >= stirred else seen_at,
+            sign,
             unread.get(log.path),
-            # A log that did not move for long was abandoned for another one.
-            over_at=None
-            if log.mtime < newest - stall_after
-            else _over_at(log.path, read, strays, box_now - stall_after, seen_at),
+            over_at=None if given_up else over_at,
         )
-        for log in found[-JOBS_KEPT:]
-    )
+
+    jobs = tuple(map(job_of, found[-JOBS_KEPT:]))
     return JobTable("logs", jobs, max(0, len(found) - JOBS_KEPT))
 
 

@@ -11,7 +11,7 @@ from gpu_tui.core.cut_short import COMPLETE
 from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
-from gpu_tui.core.liveness import is_launcher, works
+from gpu_tui.core.liveness import descendants, is_launcher, is_tool, works
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.logs import one_spelling
 from gpu_tui.core.metrics import Metric
@@ -291,7 +291,26 @@ def _log_table(
         strays=kept.log_lives.strays,
         signs=signs_of_life(kept),
         unread=unread_logs(kept, now),
+        others=_write_elsewhere(kept, now, tables, files),
     )
+
+
+def _write_elsewhere(
+    kept: InstanceState, now: float, tables: list[JobTable], files: FileTable
+) -> bool:
+    """Whether each program that may train has its output in a log of a listed job; False where that is not known."""
+    living = kept.fresh(metrics.PROCESSES, now) or ()
+    logs = {one_spelling(path) for path in files.found}
+    jobs = [
+        job
+        for table in tables
+        for job in table.jobs
+        if job.live and job.stdout and one_spelling(job.stdout) in logs
+    ]
+    pids = {pid for job in jobs for pid in job.pids}
+    covered = pids | descendants(living, pids)
+    rows = [one for one in living if works(one) and not is_tool(one)]
+    return bool(rows) and all(one.pid in covered for one in rows)
 
 
 def _ended_logs(kept: InstanceState, files: FileTable, now: float) -> frozenset[str]:

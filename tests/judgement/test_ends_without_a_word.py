@@ -10,7 +10,7 @@ from judgement.verdict_scenarios import NAMELESS, NO_QUEUE
 
 from gpu_tui.core import metrics
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.jobs import JobTable
+from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.left_over import parse_left_over
@@ -148,3 +148,50 @@ def test_an_output_file_that_a_program_left_is_judged_the_same(text: str) -> Non
     s.look()
     assert seen(s) == ("cannot-tell", "idle", [("suspicious_end", "exp/nohup.out", Severity.WARN)])
     assert s.view().queue.cells[0].state is CellState.CANNOT_TELL
+
+
+def beside_a_run(log: str, *, ago: float, wrote: str | None, began: float = 3_600.0) -> Scene:
+    """A first look: `python train.py >logs/r1.log` runs and writes into `wrote`; the log of `a` was left `ago`."""
+    s = Scene(instance=NO_QUEUE)
+    trainer = replace(TRAINER, ppid=1, age_seconds=began)
+    s.processes, s.gpus = (INIT, trainer), gpu(0.0)
+    s.link("live")
+    s.write(A, log, history=True, ago=ago)
+    if wrote is not None:
+        s.write(wrote, "Epoch 3/900 loss 0.5\n", ago=1)
+    run = Job("41", "r1", CellState.RUNNING, "running", stdout=wrote, pids=(41, 1))
+    s.sample(metrics.DETACHED.name, JobTable("nohup", (run,)))
+    s.look()
+    return s
+
+
+FAILED_LOG = "Epoch 3/9 loss 1\nTraceback (most recent call last):\nValueError: bad shape\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "ago", "state", "kinds"),
+    [
+        (STOPPED, 1_200.0, CellState.CANNOT_TELL, ["suspicious_end"]),
+        (STOPPED, 240.0, CellState.CANNOT_TELL, []),  # not for long yet
+        ("Epoch 99/100 loss 0.1\nEpoch 100/100 loss 0.1\n", 30.0, CellState.FINISHED, []),
+        (FAILED_LOG, 30.0, CellState.FAILED, ["crashed"]),
+        (STOPPED, 20.0, CellState.RUNNING, []),  # a logger of the run may write there, besides its output
+    ],
+)  # fmt: skip
+def test_a_dead_run_is_not_running_because_another_one_is(
+    log: str, ago: float, state: CellState, kinds: list[str]
+) -> None:
+    s = beside_a_run(log, ago=ago, wrote=cell_log("r1"))
+    cells = {cell.name: cell.state for cell in s.view().queue.cells}
+    assert cells == {"a": state, "r1": CellState.RUNNING}
+    assert [f.kind for f in s.view().findings] == kinds
+
+
+def test_of_a_run_whose_output_is_nowhere_known_any_log_may_be_the_one() -> None:
+    s = beside_a_run(STOPPED, ago=240.0, wrote=None)
+    assert {cell.name: cell.state for cell in s.view().queue.cells}["a"] is CellState.RUNNING
+
+
+def test_a_run_that_began_after_the_log_stopped_was_started_instead_of_it() -> None:
+    s = beside_a_run(STOPPED, ago=1_200.0, wrote=cell_log("r1"), began=600.0)
+    assert [f.kind for f in s.view().findings] == []
