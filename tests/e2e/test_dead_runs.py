@@ -239,7 +239,9 @@ async def trains(box: Sshd, log: str) -> AsyncIterator[Callable[[], Awaitable[No
     loop = asyncio.get_running_loop()
     loop.add_reader(ready, written.set)
     connection = await SshTransport().connect(box.instance())
-    start = f"setsid python3 {script} {pipe} >{log} 2>&1 </dev/null & echo $!\n"
+    # What ends with the channel is the process group of this program: the training must have left it before.
+    own_session = "until [ \"$(cut -d' ' -f6 /proc/$!/stat)\" = $! ]; do sleep 0.1; done; echo $!\n"
+    start = f"setsid python3 {script} {pipe} >{log} 2>&1 </dev/null & {own_session}"
     pid = int((await connection.run(start, limit=60.0)).stdout)
 
     async def kill() -> None:
