@@ -267,7 +267,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "exit|finish|returned non-zero|exitcode|return code|error |program failed|code|rc=|rc:|rc =",
-        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status|"
+        r"\bexit(?!\d)(?:(?:ed|ing)?(?: with)?|s with)(?: an?)?(?: error)?(?: exit)?(?: code| status|"
         r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,19}\b(?!\.\d|%)|-(?:1|\d{6,12})\b|0xc\d{7})|"
         r"\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:error |return )?(?:code|status|value)|"
         r"failed with (?:exit |error |return )?(?:code|rc|status|ret|errno)\b(?:[:=]|: )? ?-?[1-9]|\bexit_(?:status|"

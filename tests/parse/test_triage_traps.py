@@ -35,6 +35,9 @@ HELP = [
     "Training begins. If you get 'RuntimeError: CUDA error: out of memory', use a smaller batch.",
 ]
 TEXT = [  # that a program shows: of data, of a prompt, of a model
+    "exit3 acc 71.2",  # the third exit of an early-exit network
+    "mode=exit3 lr=1",
+    "args: {'mode': 'exit1', 'exits': 4}",
     "The model is 100% sure that the disk is full of water.",
     "H-12\t-0.3412\tthe connection was lost during the storm",
     "S-7\tthe engine failed to start",
