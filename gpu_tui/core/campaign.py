@@ -240,7 +240,7 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
     if lane.queue.more and not runs:
         return NO_IDEA, MORE
     if not (runs or unsure or pending or passed or unnamed):
-        return NOTHING, f"nothing told how {untold[0].name} ended" if untold else None
+        return NOTHING, f"nothing says how {untold[0].name} ended" if untold else None
     starts = ends = [running_left(cell, typical, lane.name) for cell in runs]
     lasting = [typical.expect(cell, lane.name) for cell in pending]
     beside = NOTHING

@@ -104,7 +104,7 @@ def _unknown(seen: Evidence) -> str:
     if seen.exit_code == 137 or (seen.failure is not None and seen.failure.label == "killed"):
         return "it was killed; whether for memory cannot be told, nobody counted OOM kills before"
     if (cell := _cut_cell(seen)) is not None and cell.share is not None:
-        return f"{cell.name}: its process is gone at {cell.share:.0%} of its way, and nothing told how it ended"
+        return f"{cell.name}: its process is gone at {cell.share:.0%} of its way, and nothing says how it ended"
     if (
         seen.cells
         and cell is None

@@ -24,7 +24,7 @@ def cut_short(cell: Cell) -> str | None:
     elif share >= COMPLETE:
         return None
     else:
-        words = f"its process is gone at {share:.0%} of its way, and nothing told how it ended"
+        words = f"its process is gone at {share:.0%} of its way, and nothing says how it ended"
     return f"{words}; {WENT_ON}{cell.then}" if words and cell.then else words
 
 
@@ -51,9 +51,9 @@ def _by_log_alone(cell: Cell) -> str | None:
 def _without_total(cell: Cell) -> str:
     """The same of a program whose log shows no end of its counters, or none of them."""
     if cell.epoch is not None:
-        return f"its process is gone at epoch {cell.epoch}: its log shows no total, and nothing told how it ended"
+        return f"its process is gone at epoch {cell.epoch}: its log shows no total, and nothing says how it ended"
     if cell.step is not None:
-        return f"its process is gone at step {cell.step}: its log shows no total, and nothing told how it ended"
+        return f"its process is gone at step {cell.step}: its log shows no total, and nothing says how it ended"
     return GONE
 
 

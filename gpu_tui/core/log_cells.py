@@ -94,7 +94,7 @@ def table_of_logs(
     strays: Collection[str] = (),
     signs: Mapping[str, float] = NEVER,
     unread: Mapping[str, str] = NO_WORDS,
-    others: bool = False,
+    written_elsewhere: bool = False,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
@@ -104,8 +104,8 @@ def table_of_logs(
     training began; a log not written since then belongs to none of them. `signs`: when a checkpoint of each cell was
     written, which also moves while its log is held back in a buffer. `read`: paths that were read to their end; one
     that no process can write any more has ended without saying so. `strays`: logs that moved while no training was
-    known. `unread`: by path, why a log was not read. `others`: every living training writes into a log of its own,
-    which is in `taken`.
+    known. `unread`: by path, why a log was not read. `written_elsewhere`: the output of every living training goes
+    into a log of `taken`.
     """
     stirred = -inf if seen_at is None else seen_at - stall_after
     logs = cell_logs(files, pattern)
@@ -119,22 +119,24 @@ def table_of_logs(
         sign, known = signs.get(log.cell, -inf), before.get(log.path, -inf)
         older = began is not None and log.mtime < began - AHEAD
         still = max(0.0, box_now - max(log.mtime, sign))
-        # A log of a training's logger, besides its output, moves once in a while.
+        # A training may write a second log through its logger, with pauses: a short silence proves nothing.
         seen_after = seen_at is not None and log.mtime + SLACK < seen_at
-        left = others and seen_after and (ending != Ending() or still >= AT_ONCE)
-        # A log that did not move for long was abandoned for another one, but for one that was begun before.
-        beside = alive and began is not None and log.mtime > began + AHEAD
-        given_up = log.mtime < newest - stall_after and not beside
+        without_writer = (
+            written_elsewhere and seen_after and (ending != Ending() or still >= AT_ONCE)
+        )
+        # A newer log means that this one was abandoned, unless its writer ran in parallel with this one's.
+        parallel = alive and began is not None and log.mtime > began + AHEAD
+        given_up = log.mtime < newest - stall_after and not parallel
         over_at = _over_at(log.path, read, strays, box_now - stall_after, seen_at)
-        if over_at is not None and alive and left:
+        if over_at is not None and alive and without_writer:
             over_at = min(over_at, box_now - stall_after)
         return _job(
             log,
             box_now,
             stall_after,
-            False if alive and (older or left) else alive,
+            False if alive and (older or without_writer) else alive,
             ending,
-            # One that moved before, too, is written by somebody who is not known to train.
+            # A log that also moved before has a writer that is not known to train.
             None if known >= stirred else seen_at,
             sign,
             unread.get(log.path),

@@ -67,7 +67,7 @@ def changed_scripts(
     """
     table = {process.pid: process for process in processes}
     live = {pid for trainer in trainers for pid in above(trainer, table)} | set(runners)
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for shell in shells:
         process = table.get(shell.pid)
         if process is None or process.age_seconds is None:
@@ -81,8 +81,8 @@ def changed_scripts(
             continue
         for condition in found:
             key = (condition.part or "", condition.evidence)
-            if key not in told and len(told) < MOST:
-                told.add(key)
+            if key not in reported and len(reported) < MOST:
+                reported.add(key)
                 yield condition
 
 
@@ -90,13 +90,13 @@ def _of_shell(
     shell: Shell, process: Process, processes: Sequence[Process], since: float, until: float
 ) -> Iterator[Condition]:
     word, held = shell.script(process.argv) or ("", None)
-    if held is not None and (said := _script(shell, word, held, since, until)) is not None:
-        yield _condition(held.path, *said)
+    if held is not None and (change := _script(shell, word, held, since, until)) is not None:
+        yield _condition(held.path, *change)
     below = descendants(processes, {shell.pid})
     words = " ".join(" ".join(one.argv) for one in processes if one.pid in below)
     for one in shell.lists:
-        if (said := _list(shell, one, words, since, until)) is not None:
-            yield _condition(one.path, *said)
+        if (change := _list(shell, one, words, since, until)) is not None:
+            yield _condition(one.path, *change)
 
 
 def _of_trainer(shell: Shell, process: Process, since: float, until: float) -> Iterator[Condition]:
@@ -137,18 +137,18 @@ def _script(
         return None
     name, pid, pos, size = plain(basename(word), WIDTH), shell.pid, held.pos, stamp.size
     if _replaced(shell, word, held):
-        said = f"{name} was replaced under its running shell (PID {pid}), which goes on with the old text"
-        return said, NOT_READ
+        evidence = f"{name} was replaced under its running shell (PID {pid}), which goes on with the old text"
+        return evidence, NOT_READ
     if not since < stamp.mtime <= until:
         return None
     if pos < size:
-        said = f"{name} was changed in place under its running shell (PID {pid}): it reads on at byte {pos} of the new {size}, which may be the middle of a command"
-        return said, ANOTHER_TEXT
+        evidence = f"{name} was changed in place under its running shell (PID {pid}): it reads on at byte {pos} of the new {size}, which may be the middle of a command"
+        return evidence, ANOTHER_TEXT
     if pos > size:
-        said = f"{name} was changed in place under its running shell (PID {pid}): it reads on at byte {pos}, and the new text ends at {size}, so nothing more of it runs"
-        return said, ANOTHER_TEXT
-    said = f"{name} was changed in place under its running shell (PID {pid}): it has read all {size} bytes already, so the change has no effect"
-    return said, NOT_READ
+        evidence = f"{name} was changed in place under its running shell (PID {pid}): it reads on at byte {pos}, and the new text ends at {size}, so nothing more of it runs"
+        return evidence, ANOTHER_TEXT
+    evidence = f"{name} was changed in place under its running shell (PID {pid}): it has read all {size} bytes already, so the change has no effect"
+    return evidence, NOT_READ
 
 
 def _replaced(shell: Shell, word: str, held: Held) -> bool:
@@ -176,22 +176,22 @@ def _list(
         return None
     pid, pos = shell.pid, held.pos
     if _replaced(shell, held.path, held):
-        said = f"{name} was replaced while a loop reads it (PID {pid}): it goes on with the old lines, and new ones are not run"
-        return said, NOT_READ
+        evidence = f"{name} was replaced while a loop reads it (PID {pid}): it goes on with the old lines, and new ones are not run"
+        return evidence, NOT_READ
     if not since < stamp.mtime <= until:
         return None
     if pos > stamp.size:
-        said = f"{name} was changed in place while a loop reads it (PID {pid}): it reads on at byte {pos}, and the file ends at {stamp.size}, so no line is run any more"
-        return said, LINES_ONLY
+        evidence = f"{name} was changed in place while a loop reads it (PID {pid}): it reads on at byte {pos}, and the file ends at {stamp.size}, so no line is run any more"
+        return evidence, LINES_ONLY
     if held.before is None:
         return None
     if not held.before.endswith("\n"):
-        said = f"{name} was changed in place while a loop reads it (PID {pid}): it reads on at byte {pos}, the middle of a line"
-        return said, LINES_ONLY
+        evidence = f"{name} was changed in place while a loop reads it (PID {pid}): it reads on at byte {pos}, the middle of a line"
+        return evidence, LINES_ONLY
     last = held.before.rstrip("\n").rpartition("\n")[2]
     if below and last.split() and not any(occurs(part, below) for part in last.split()):
-        said = f'{name} was changed in place while a loop reads it (PID {pid}): it reads on after "{plain(last, WIDTH)}", which is not what runs now'
-        return said, LINES_ONLY
+        evidence = f'{name} was changed in place while a loop reads it (PID {pid}): it reads on after "{plain(last, WIDTH)}", which is not what runs now'
+        return evidence, LINES_ONLY
     return None
 
 

@@ -19,7 +19,7 @@ from gpu_tui.core.sample import Absent, Reading
 from gpu_tui.core.sweep import CellState
 
 GONE_KEPT = 200  # of one source
-GONE = "its process is gone, and nothing told how it ended"
+GONE = "its process is gone, and nothing says how it ended"
 NO_MORE = "it is not listed any more, and the processes were not read since"
 UNLISTED = "it is not listed any more, yet its process is there"
 BY_LOG = "by its log alone: "

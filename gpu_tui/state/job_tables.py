@@ -291,14 +291,14 @@ def _log_table(
         strays=kept.log_lives.strays,
         signs=signs_of_life(kept),
         unread=unread_logs(kept, now),
-        others=_write_elsewhere(kept, now, tables, files),
+        written_elsewhere=_all_outputs_listed(kept, now, tables, files),
     )
 
 
-def _write_elsewhere(
+def _all_outputs_listed(
     kept: InstanceState, now: float, tables: list[JobTable], files: FileTable
 ) -> bool:
-    """Whether each program that may train has its output in a log of a listed job; False where that is not known."""
+    """Whether the output of each program that may train goes into the log of a listed job; False if unknown."""
     living = kept.fresh(metrics.PROCESSES, now) or ()
     logs = {one_spelling(path) for path in files.found}
     jobs = [

@@ -57,7 +57,7 @@ class Session:
 
     def log_replaced(self, instance: str, path: str, cell: str | None, at: float) -> None:
         """Take the replacement of a log: its earlier lines are not in the file any more."""
-        text = f"{path} begins anew: its earlier lines are not in the file any more"
+        text = f"{path} was truncated or replaced: its earlier lines are gone"
         self._add(_event(REPLACED, instance, at, text, f"log:{path}", Severity.NONE, cell=cell), at)
 
     def look(

@@ -179,7 +179,7 @@ def test_a_cell_that_is_gone_holds_no_end_up_whatever_became_of_it() -> None:
     view = outlook_of([lane("x", gone, running("c", 1, 60))])
     assert view.lanes[0].why is None
     assert view.left.known
-    assert outlook_of([lane("x", gone)]).lanes[0].why == "nothing told how b ended"
+    assert outlook_of([lane("x", gone)]).lanes[0].why == "nothing says how b ended"
 
 
 def test_cells_that_only_the_log_counts_are_counted_and_make_a_bound() -> None:

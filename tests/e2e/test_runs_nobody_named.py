@@ -117,4 +117,4 @@ async def test_a_detached_run_that_is_killed_in_a_loop_is_told(box, tmp_path: Pa
         await loop.wait()
     (finding,) = told
     assert (finding.kind, finding.severity) == ("suspicious_end", Severity.WARN)
-    assert "its log shows no total, and nothing told how it ended" in finding.evidence
+    assert "its log shows no total, and nothing says how it ended" in finding.evidence

@@ -117,7 +117,7 @@ def test_a_trainer_that_ended_half_way_without_a_runner_has_an_unknown_cause() -
     view = s.view()
     assert (view.verdict, view.cause) == ("crashed", "unknown")
     assert (
-        view.because[0] == "a: its process is gone at 15% of its way, and nothing told how it ended"
+        view.because[0] == "a: its process is gone at 15% of its way, and nothing says how it ended"
     )
     assert cell(view).state is CellState.FAILED
 

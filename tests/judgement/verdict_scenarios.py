@@ -758,7 +758,7 @@ def a_detached_run_without_a_total_was_killed(s: Scene) -> None:
     "crashed",
     "crashed:fatal",
     cause="unknown",
-    because=("gone at 7% of its way, and nothing told",),
+    because=("gone at 7% of its way, and nothing says",),
     box=NAMELESS,
 )
 def a_detached_run_that_went_long_before_its_end(s: Scene) -> None:
@@ -844,7 +844,7 @@ def a_detached_run_that_was_complete_before_a_reboot(s: Scene) -> None:
 
 
 @scenario(
-    "idle", "suspicious_end:warn", evidence=("its process is gone, and nothing told",), box=NAMELESS
+    "idle", "suspicious_end:warn", evidence=("its process is gone, and nothing says",), box=NAMELESS
 )
 def a_detached_run_that_never_said_a_word_was_killed(s: Scene) -> None:
     listed(s, "a")

@@ -167,7 +167,7 @@ def test_what_only_an_old_process_table_says_of_a_pane_is_not_told_as_now() -> N
     rows()
     bench.at += 15.0
     bench.sample("processes", (SHELL,), 15.0)
-    assert "nothing told how it ended" in (rows()["main"][1] or "")
+    assert "nothing says how it ended" in (rows()["main"][1] or "")
     # And one that is there all the same runs again.
     bench.sample("processes", (SHELL, IN_IT), 15.0)
     assert rows()["main"][0] is CellState.RUNNING

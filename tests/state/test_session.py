@@ -139,7 +139,7 @@ def test_a_replaced_log_is_on_the_time_line() -> None:
     assert watch.past() == []
     watch.log("two\n", resumed=False, backfill=True)
     (one,) = watch.look().past
-    assert (one.finding.kind, "/r/q.log begins anew" in one.finding.evidence) == (
+    assert (one.finding.kind, "/r/q.log was truncated or replaced" in one.finding.evidence) == (
         "log_replaced", True,
     )  # fmt: skip
 
