@@ -8,7 +8,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMPS := $(VENV)/.make
 ARGS ?=
 # Many of the tests wait for programs: a few more of them at once than there are processors cost nothing.
-WORKERS ?= 3
+WORKERS ?= 4
+# The tests start hundreds of programs of ours: without its cache each of them compiles every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # What the tests drive for real; installed only by root on a machine that has apt-get.
 APT := openssh-server openssh-client tmux procps busybox rsync librsvg2-bin fonts-firacode task-spooler \
