@@ -19,6 +19,7 @@ from gpu_tui.core.sample import FailureKind
 from gpu_tui.parse.nvidia_smi import NOT_FOUND, TIMED_OUT
 from gpu_tui.parse.slurm import (
     ACCOUNT_FIELDS,
+    MORE_FIELDS,
     QUEUE_FORMAT,
     Accounts,
     job_table,
@@ -81,13 +82,20 @@ _SNIPPET = r"""
     for key in $keys; do asked_about="$asked_about ${{key%%:*}}"; done
     if [ "$n" = 0 ] || [ -n "$changed" ]; then out=$details; show details 0; else same details; fi
     if turn {beats}; then
-        : "${{window:=now-3days}}"
-        errors=2
-        grab {limit:.0f} sacct -n -P -u "$user" -S "$window" --delimiter='{mark}' -o {account_fields}
-        errors=1
-        if [ "${{#out}}" -gt {most_bytes} ]; then
+        : "${{window:=now-3days}}" "${{columns:={more_fields},{account_fields}}}"
+        while :; do
+            grab {limit:.0f} sacct -P -u "$user" -S "$window" --delimiter='{mark}' -o "$columns"
+            [ "${{#out}}" -le {most_bytes} ] || out= code={too_many}
+            case $code/$columns/$out in
+                1/StdOut,*'nvalid field'*) columns=${{columns#StdOut,StdErr,}} ;; # this sacct is older
+                1/SubmitLine,*'nvalid field'*) columns=${{columns#SubmitLine,}} ;;
+                1/WorkDir,*'nvalid field'*) columns={account_fields} ;;
+                {too_many}/*SubmitLine,*) columns=${{columns#*SubmitLine,}} ;;
+                *) break ;;
+            esac
+        done
+        if [ "$code" = {too_many} ]; then
             case $window in now-3days) window=now-1day ;; *) window=now-2hours ;; esac
-            out= code={too_many}
         fi
         show accounts "$code"
     else
@@ -110,6 +118,7 @@ def snippet(target: Target) -> str:
         limit=LIMIT,
         queue_format=QUEUE_FORMAT,
         account_fields=ACCOUNT_FIELDS,
+        more_fields=",".join(MORE_FIELDS),
         most=DETAILS_KEPT,
         round=DETAILS_ROUND,
         details_limit=DETAILS_LIMIT,

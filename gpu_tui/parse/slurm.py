@@ -18,28 +18,32 @@ from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
-from gpu_tui.parse.slurm_job import Detail, Listed
+from gpu_tui.parse.slurm_job import Detail, Listed, Step
 from gpu_tui.parse.slurm_json import parse_json
 
 SOURCE = "Slurm"
 NAME_MOST = 60
 TASKS_MOST = 200  # rows of one waiting array; a person reads no more, the rest is counted
+STEPS_MOST = 100  # of one job: the newest ones
+LINE_MOST = 4_096  # characters of a submit line
 # squeue -o, without the mark before it. What a user can shape freely, the name, is the last field.
 QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%j"
-# sacct -o; the last field never holds a line end.
-ACCOUNT_FIELDS = "JobID,JobName,ExitCode,Submit,Start,End,Partition,NodeList,State"
+# sacct -o; the last field never holds a line end. MORE_FIELDS go before these. An older sacct refuses the whole list
+# for one unknown field: StdOut and StdErr are of 24.05, SubmitLine of 21.08.
+ACCOUNT_FIELDS = "JobID,JobName,ExitCode,Submit,Start,End,Partition,NodeList,NTasks,State"
+MORE_FIELDS = ("StdOut,StdErr", "SubmitLine", "WorkDir")
 _ID = re.compile(r"(\d{1,10})(?:_(\d{1,10})|_\[([^\]|]{1,100000})\]|\+\d{1,4})?\Z")
-_STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20})\Z")
+_STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20}(?:\+\d{1,4})?)\Z")
 _FIELD = re.compile(r" (JobState|Restarts|ExitCode|SubmitTime|EndTime)=(\S+)")
 _HEAD = re.compile(r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?")
 
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """What sacct knows: jobs that may have left the queue, and their steps that ran out of memory."""
+    """Jobs of sacct, which may have left the queue, and the newest STEPS_MOST steps of each, in sacct's order."""
 
     rows: tuple[Listed, ...] = ()
-    oom_steps: Mapping[str, str] = field(default_factory=dict)  # job id -> step
+    steps: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by job id
 
 
 # --- the three lists ---------------------------------------------------------------------------
@@ -70,39 +74,64 @@ def parse_queue(text: str, mark: str) -> list[Listed]:
 
 
 def parse_accounts(text: str, mark: str) -> Accounts:
-    """The rows of `sacct -n -P --delimiter=MARK -o ACCOUNT_FIELDS`, steps among them."""
-    count = ACCOUNT_FIELDS.count(",")
-    parts = text.split(mark)
+    """The rows of `sacct -P --delimiter=MARK -o ...,State`. The header names the columns; text before it is ignored."""
+    head, _, told = text.partition(f"{mark}State\n")
+    names = head.rpartition("\n")[2].split(mark)
+    count = len(names)
+    parts = told.split(mark)
     rows: list[Listed] = []
-    steps: dict[str, str] = {}
+    steps: dict[str, list[Step]] = {}
     first = parts[0]
     for at in range(1, len(parts) - count + 1, count):
         state, _, following = parts[at + count - 1].partition("\n")
-        fields = [first, *parts[at : at + count - 1], state]
+        row = dict(zip(names, [first, *parts[at : at + count - 1]], strict=True))
         first = following
-        id = fields[0].strip()
-        word, _, tail = state.strip().partition(" by ")
+        id = row.get("JobID", "").strip()
+        word, _, by = state.strip().partition(" by ")
+        word = plain(word.strip().rstrip("+"), 40)
         if step := _STEP.match(id):
-            if word == "OUT_OF_MEMORY":
-                steps.setdefault(step[1], step[2])
+            steps.setdefault(step[1], []).append(_step(step[2], word, by, row))
         elif _ID.match(id):
-            code, signal = _exit(fields[2])
-            rows.append(
-                Listed(
-                    id,
-                    plain(word.strip().rstrip("+"), 40),
-                    fields[1],
-                    submitted_at=_time(fields[3]),
-                    started_at=_time(fields[4]),
-                    ends_at=_time(fields[5]),
-                    partition=_word(fields[6]),
-                    node=_word(fields[7]),
-                    exit_code=code,
-                    signal=signal,
-                    by=plain(tail, 40) or None,
-                )
-            )
-    return Accounts(tuple(rows), steps)
+            rows.append(_account(id, word, by, row))
+    return Accounts(tuple(rows), {id: tuple(of[-STEPS_MOST:]) for id, of in steps.items()})
+
+
+def _account(id: str, word: str, by: str, row: Mapping[str, str]) -> Listed:
+    code, signal = _exit(row.get("ExitCode", ""))
+    return Listed(
+        id,
+        word,
+        row.get("JobName", ""),
+        submitted_at=_time(row.get("Submit", "")),
+        started_at=_time(row.get("Start", "")),
+        ends_at=_time(row.get("End", "")),
+        partition=_word(row.get("Partition", "")),
+        node=_word(row.get("NodeList", "")),
+        exit_code=code,
+        signal=signal,
+        by=plain(by, 40) or None,
+        workdir=row.get("WorkDir") or None,
+        submit_line=row.get("SubmitLine", "")[:LINE_MOST] or None,
+        stdout=row.get("StdOut") or None,
+        stderr=row.get("StdErr") or None,
+    )
+
+
+def _step(id: str, word: str, by: str, row: Mapping[str, str]) -> Step:
+    code, signal = _exit(row.get("ExitCode", ""))
+    return Step(
+        id,
+        plain(row.get("JobName", "").strip(), NAME_MOST),
+        word.upper(),
+        exit_code=code,
+        signal=signal,
+        started_at=_time(row.get("Start", "")),
+        ends_at=_time(row.get("End", "")),
+        by=plain(by, 40) or None,
+        tasks=whole(row.get("NTasks", ""), 9),
+        node=_word(row.get("NodeList", "")),
+        submit_line=row.get("SubmitLine", "")[:LINE_MOST] or None,
+    )
 
 
 def parse_details(text: str) -> list[Detail]:
@@ -169,7 +198,7 @@ def job_table(
 ) -> JobTable:
     """One table of all three lists, in the order of their numbers; what is live is never dropped first."""
     known = {detail.id: detail for detail in details}
-    steps = accounts.oom_steps if accounts else {}
+    steps = _oom_steps(accounts)
     rows: dict[str, Job] = {}
     left_out = 0
     for row in listed:
@@ -196,6 +225,17 @@ def job_table(
         left_out += len(jobs) - JOBS_KEPT
         jobs = [job for job in jobs if job.id in kept_ids]
     return JobTable(SOURCE, tuple(jobs), left_out, why)
+
+
+def _oom_steps(accounts: Accounts | None) -> Mapping[str, str]:
+    """The first step of each job that ran out of memory."""
+    told = accounts.steps if accounts else {}
+    return {
+        id: step.id
+        for id, steps in told.items()
+        for step in reversed(steps)
+        if step.word == "OUT_OF_MEMORY"
+    }
 
 
 def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = None) -> Job:

@@ -22,6 +22,31 @@ class Listed:
     exit_code: int | None = None
     signal: int | None = None
     by: str | None = None  # who cancelled it: a numeric user id
+    workdir: str | None = None
+    submit_line: str | None = None  # sbatch and its arguments, joined by spaces without quotes
+    stdout: str | None = None  # its patterns (%j) are not expanded
+    stderr: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a job, as sacct printed it. `id`: `0`, `batch`, `extern`. `word`: its state. Times are epoch seconds.
+
+    `submit_line`: srun and its arguments, joined by spaces without quotes; None for batch and extern, and before
+    Slurm 21.08. `by`: the numeric user id of the user who cancelled it.
+    """
+
+    id: str
+    name: str
+    word: str
+    exit_code: int | None = None
+    signal: int | None = None
+    started_at: float | None = None
+    ends_at: float | None = None
+    by: str | None = None
+    tasks: int | None = None
+    node: str | None = None
+    submit_line: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ import pytest
 from gpu_tui.core.jobs import JOBS_KEPT, Job
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.slurm import (
+    ACCOUNT_FIELDS,
+    MORE_FIELDS,
+    STEPS_MOST,
     TASKS_MOST,
     Accounts,
     job_of,
@@ -21,6 +24,7 @@ from gpu_tui.parse.slurm_job import Detail, Listed
 from gpu_tui.parse.slurm_words import STATES
 
 MARK = "@5f1c"
+D = "@d"  # between two fields of sacct
 QUEUE = f"""\
 {MARK}|2_[5-9%2]|PENDING|N/A|N/A|1795276827|JobArrayTaskLimit|gpu||(null)|arr
 {MARK}|3|PENDING|N/A|N/A|1795276827|Dependency|gpu||afterok:1(unfulfilled)|dep
@@ -119,19 +123,26 @@ def test_an_exit_is_one_of_the_program_or_of_a_signal() -> None:
     assert timed.exit_code is None
 
 
+def accounts_text(rows: list[str], columns: str = ACCOUNT_FIELDS) -> str:
+    """These rows, their fields parted by `|`, as sacct prints them."""
+    return "\n".join([columns.replace(",", "|"), *rows, ""]).replace("|", D)
+
+
+def accounts_of(rows: list[str]) -> Accounts:
+    return parse_accounts(accounts_text(rows), D)
+
+
 def test_a_step_without_memory_spoils_a_job_that_says_it_is_well() -> None:
-    d = "@d"
     rows = [
-        d.join(["7", "eats", "0:0", "10", "11", "20", "gpu", "n1", "COMPLETED"]),
-        d.join(["7.batch", "batch", "0:0", "10", "11", "20", "", "n1", "COMPLETED"]),
-        d.join(["7.0", "python", "0:125", "10", "11", "15", "", "n1", "OUT_OF_MEMORY"]),
-        d.join(["8", "gone", "0:0", "10", "11", "20", "gpu", "n1", "CANCELLED by 1007"]),
-        d.join(["9", "two\nlines", "1:0", "10", "11", "20", "gpu", "n1", "FAILED"]),
-        d.join(["11_[3-4]", "waits", "0:0", "10", "Unknown", "Unknown", "gpu", "", "PENDING"]),
-        d.join(["10", "lost", "0:0", "10", "11", "Unknown", "gpu", "n1", "RUNNING"]),
+        "7|eats|0:0|10|11|20|gpu|n1||COMPLETED",
+        "7.batch|batch|0:0|10|11|20||n1|1|COMPLETED",
+        "7.0|python|0:125|10|11|15||n1|1|OUT_OF_MEMORY",
+        "8|gone|0:0|10|11|20|gpu|n1||CANCELLED by 1007",
+        "9|two\nlines|1:0|10|11|20|gpu|n1||FAILED",
+        "11_[3-4]|waits|0:0|10|Unknown|Unknown|gpu|||PENDING",
+        "10|lost|0:0|10|11|Unknown|gpu|n1||RUNNING",
     ]
-    accounts = parse_accounts("\n".join(rows) + "\n", d)
-    jobs = by_id("", accounts)
+    jobs = by_id("", accounts_of(rows))
     assert list(jobs) == ["7", "8", "9", "10"]
     assert (jobs["7"].state, jobs["7"].finding) == (CellState.SUSPICIOUS, "host_oom")
     assert "step 0 ran out of memory" in (jobs["7"].why or "")
@@ -143,16 +154,69 @@ def test_a_step_without_memory_spoils_a_job_that_says_it_is_well() -> None:
 
 
 def test_the_queue_goes_before_the_accounts_until_a_job_has_ended() -> None:
-    d = "@d"
-    text = "\n".join(
-        [
-            d.join(["1", "a", "0:0", "1", "2", "Unknown", "gpu", "n", "PENDING"]),
-            d.join(["6", "fail", "3:0", "1", "2", "1795276830", "gpu", "n", "FAILED"]),
-        ]
-    )
-    jobs = by_id(QUEUE, parse_accounts(text, d))
+    rows = [
+        "1|a|0:0|1|2|Unknown|gpu|n||PENDING",
+        "6|fail|3:0|1|2|1795276830|gpu|n||FAILED",
+    ]
+    jobs = by_id(QUEUE, accounts_of(rows))
     assert jobs["1"].state is CellState.RUNNING
     assert (jobs["6"].exit_code, jobs["6"].why) == (3, "exit 3")
+
+
+@pytest.mark.parametrize("cut", range(len(MORE_FIELDS) + 1))
+def test_the_accounts_of_every_release_are_read(cut: int) -> None:
+    """StdOut is of 24.05, SubmitLine of 21.08: the header says which columns are there."""
+    row = {
+        "JobID": "6_2.0",
+        "JobName": "train",
+        "ExitCode": "1:0",
+        "Start": "11",
+        "End": "15",
+        "NodeList": "vm",
+        "NTasks": "2",
+        "State": "CANCELLED by 1007",
+        "SubmitLine": "srun -o a-%t.out python3 -c print(1)\nprint(2)",
+    }
+    job = {"JobID": "6_2", "WorkDir": "/scratch/two\nlines", "StdOut": "%x.out", "State": "FAILED"}
+    columns = ",".join([*MORE_FIELDS[cut:], ACCOUNT_FIELDS])
+    lines = ["|".join(one.get(name, "") for name in columns.split(",")) for one in (job, row)]
+    accounts = parse_accounts("sacct: error: x\n" + accounts_text(lines, columns), D)
+    ((step,),) = accounts.steps.values()
+    assert (step.id, step.name, step.word, step.by) == ("0", "train", "CANCELLED", "1007")
+    assert (step.exit_code, step.signal, step.tasks, step.node) == (1, 0, 2, "vm")
+    assert (step.started_at, step.ends_at) == (11.0, 15.0)
+    assert step.submit_line == (row["SubmitLine"] if cut < 2 else None)
+    (listed,) = accounts.rows
+    assert (listed.id, listed.word) == ("6_2", "FAILED")
+    assert listed.workdir == (job["WorkDir"] if cut < 3 else None)
+    assert listed.stdout == (job["StdOut"] if cut < 1 else None)
+
+
+@pytest.mark.parametrize(
+    ("id", "job", "step"),
+    [
+        ("12.batch", "12", "batch"),
+        ("12.extern", "12", "extern"),
+        ("12_3.0", "12_3", "0"),
+        ("12+0.0", "12+0", "0"),
+        ("12.0+1", "12", "0+1"),
+        ("12.interactive", "12", "interactive"),
+    ],
+)
+def test_a_step_belongs_to_its_job(id: str, job: str, step: str) -> None:
+    accounts = accounts_of([f"{id}|x|0:0|1|2|3||n|1|COMPLETED"])
+    assert {id: [one.id for one in of] for id, of in accounts.steps.items()} == {job: [step]}
+
+
+def test_of_endless_steps_the_newest_are_kept() -> None:
+    rows = [f"1.{n}|x|0:0|1|2|3||n|1|COMPLETED" for n in range(STEPS_MOST + 50)]
+    kept = accounts_of(rows).steps["1"]
+    assert (len(kept), kept[-1].id) == (STEPS_MOST, str(STEPS_MOST + 49))
+
+
+@pytest.mark.parametrize("text", ["", "sacct: error: no", f"JobID{D}State", f"JobID{D}State\n1"])
+def test_what_is_no_table_of_accounts_is_none(text: str) -> None:
+    assert parse_accounts(text, D) == Accounts()
 
 
 def test_details_name_the_logs_and_refuse_what_is_no_file() -> None:
