@@ -53,12 +53,30 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
+class ContainerLog:
+    """One log of a pod that `kubectl logs POD --container=NAME` prints.
+
+    `restarts` is the container's own restartCount: the pod's uid, the container and this number name one
+    attempt. `live`: the container runs. `previous`: the attempt before has left a log (`--previous`), and
+    `mark` is the line for between the two. `init`: an init container, which holds the pod up or has failed.
+    """
+
+    container: str
+    restarts: int = 0
+    live: bool = False
+    previous: bool = False
+    init: bool = False
+    mark: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     """One pod. Times are epoch seconds by the cluster's clock; `container` is the main one.
 
-    `word` is what kubectl shows as its status. `log` is true where its main container has written one
-    that may still be there; `previous` where an earlier attempt of it has left another. `finding` is the
-    kind of finding that its state is, None where it is none or a plain crash.
+    `word` is what kubectl shows as its status. `logs` are those that may be there to read, of the containers
+    that its state is judged by: one mostly, two where two hold GPUs. `over`: its phase is Succeeded or Failed,
+    so no container of it runs or will. `finding` is the kind of finding that its state is, None where it is
+    none or a plain crash.
     """
 
     name: str
@@ -79,9 +97,19 @@ class Pod:
     signal: int | None = None
     restarts: int = 0
     preempted: bool = False
-    log: bool = False
-    previous: bool = False
+    logs: tuple[ContainerLog, ...] = ()
+    over: bool = False
     finding: str | None = None
+
+    @property
+    def log(self) -> bool:
+        """A container of it has written a log that may still be there."""
+        return bool(self.logs)
+
+    @property
+    def previous(self) -> bool:
+        """An earlier attempt has left a log."""
+        return any(log.previous for log in self.logs)
 
     @property
     def live(self) -> bool:
@@ -133,9 +161,22 @@ def read_pod(item: Object, now: float) -> Pod | None:
         signal=_signal(said, exit_code) if over else None,
         restarts=restarts,
         preempted=_displaced(status),
-        log=bool(running or ended or restarts),
-        previous=restarts > 0,
+        logs=_logs(container, shown, restarts),
+        over=text(status, "phase") in ("Succeeded", "Failed"),
         finding=_finding(seen, text(said, "reason"), _displaced(status)),
+    )
+
+
+def _logs(container: str | None, shown: Object, restarts: int) -> tuple[ContainerLog, ...]:
+    running, ended = part(shown, "state", "running"), _ended(shown)
+    if container is None or not (running or ended or restarts):
+        return ()
+    words = _end_words(part(shown, "lastState", "terminated"))
+    mark = f"restart {restarts}: the attempt before ended with {words or 'no word'}"
+    return (
+        ContainerLog(
+            container, restarts, bool(running), restarts > 0, mark=mark if restarts else None
+        ),
     )
 
 
