@@ -16,6 +16,9 @@ from gpu_tui.core.thresholds import THRESHOLDS, UNMEASURED_SPAN, Threshold, cros
 
 SEVERITY_RANK = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 FIRED = "fired"
+SHORT = (
+    "pace"  # the stage of a clock before its first threshold: what it ends does not come to its end
+)
 OVERRUN = 60.0  # seconds that a running box may be over its end before the clock is taken for not in force
 
 
@@ -28,7 +31,7 @@ class DangerClock:
     `latest_fires_at` also where only its latest is. `stage` is the threshold that was crossed last,
     or `fired`; None before the first. `kind` is the finding that a stage makes. `subject` names what of the
     instance it is about (a mount, a job). `after` is the seconds from start to deadline. `why` says what
-    keeps it from counting.
+    keeps it from counting. `short` says how far a job comes that does not end before it.
     """
 
     id: str
@@ -60,6 +63,7 @@ class DangerClock:
     early: bool = True  # it is told before it fires
     off: bool = False  # armed because it is known not to tick, not for want of knowing
     only: tuple[str, ...] = ()  # variants that have it, where the instance's own is not known
+    short: str | None = None
 
     @property
     def deadline(self) -> float | None:
@@ -140,6 +144,7 @@ def _staged(
         return clock
     wavers = held if clock.bound == RATE else None
     stage = crossed(deadline - now, clock.after, thresholds, held=wavers)
+    stage = stage or (SHORT if clock.short else None)
     return replace(clock, stage=stage) if stage else clock
 
 
@@ -252,12 +257,15 @@ def clock_words(clock: DangerClock, left: float) -> str:
     if clock.state == "fired" or left <= 0:
         word = "fired" if clock.bound == EXACT else "may have fired"
         return f"{word}: {clock.what}"
+    if clock.stage == SHORT:
+        return f"{clock.subject}: {clock.short}"
     share = clock.stage or ""
     if share.endswith("%") and clock.after:
         share = f"{share} of its {_days(clock.after)}"
     elif share.endswith("%"):
         share = _days(UNMEASURED_SPAN * float(share[:-1]) / 100)
-    return f"less than {share} left{bound}: {clock.what}"
+    told = f"less than {share} left{bound}: {clock.what}"
+    return f"{told}; {clock.short}" if clock.short else told
 
 
 def _days(seconds: float) -> str:

@@ -6,7 +6,7 @@ that somebody set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -14,10 +14,11 @@ from gpu_tui.core.anchors import RATE
 from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock
 from gpu_tui.core.facts import span
+from gpu_tui.core.in_time import REMEDY, Pace, falls_short
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.profile import ClockFact, Profile, fact_is_stale
 
-JOBS_SHOWN = 20  # of one box, soonest first
+JOBS_SHOWN = 20  # of one box, soonest first, and as many that do not end in time
 HORIZON = 7 * 86400.0  # beyond it a rate says nothing
 EXTRAPOLATED = 20.0  # a rate is believed for this many times as long as it was watched
 WATCHED = 300.0  # seconds that it must have been watched
@@ -44,11 +45,15 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the clocks are made of. Times are our epoch seconds; `etas` are seconds to the end by job name."""
+    """What the clocks are made of. Times are our epoch seconds; `paces` are by job name.
+
+    `short`: the jobs that, at the last look, did not come to their end before their limit.
+    """
 
     fills: tuple[Fill, ...] = ()
     jobs: tuple[Job, ...] = ()
-    etas: Mapping[str, float] = field(default_factory=dict)
+    paces: Mapping[str, Pace] = field(default_factory=dict)
+    short: Collection[str | None] = ()
     run_ends: float | None = None  # the queue's own end, as far as it can be told
     checkpoint: Checkpoint | None = None
     dates: Mapping[str, float] = field(default_factory=dict)  # a person's own, by name
@@ -144,8 +149,10 @@ def _fill(fill: Fill, instance: str, seen: Seen, now: float) -> DangerClock:
 
 def _jobs(profile: Profile | None, instance: str, seen: Seen, now: float) -> Iterator[DangerClock]:
     ends = sorted((j.ends_by, j.name, j) for j in seen.jobs if j.live and j.ends_by is not None)
-    for at, name, job in ends[:JOBS_SHOWN]:
-        eta = seen.etas.get(name)
+    for at, name, job in ends:
+        pace = seen.paces.get(name)
+        short = falls_short(pace, at - now, before=name in seen.short)
+        fits = pace is not None and pace.left <= at - now
         begun = job.started_at
         clock = replace(
             _own("job-time-limit", instance, at, now, "Let a checkpoint land before it; requeue."),
@@ -158,11 +165,13 @@ def _jobs(profile: Profile | None, instance: str, seen: Seen, now: float) -> Ite
             after=None if begun is None or begun >= at else at - begun,
             source=f"the scheduler's own end of {job.id}",
             confidence="high",
-            severity="medium" if eta is None else ("high" if now + eta > at else "low"),
-            early=eta is None or now + eta > at,
-            why=None if eta is None or now + eta > at else "it should end before that",
+            severity="medium" if pace is None else "low" if fits else "high",
+            early=not fits,
+            why="it should end before that" if fits else short,
+            short=short,
         )
-        yield _told_by(clock, profile, ("walltime", "deadline"), now)
+        clock = _told_by(clock, profile, ("walltime", "deadline"), now)
+        yield replace(clock, avoid=REMEDY) if short else clock
     gone = sorted((j.removed_at, j.name, j) for j in seen.jobs if j.removed_at is not None)
     for at, name, job in gone[:JOBS_SHOWN]:
         begun = job.finished_at

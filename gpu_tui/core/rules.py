@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gpu_tui.core.clocks import DangerClock, clock_words
+from gpu_tui.core.clocks import SHORT, DangerClock, clock_words
 from gpu_tui.core.cut_short import cut_early, cut_short
 from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.findings import LOG_DATE, QUEUE_LOG, Severity
@@ -406,11 +406,13 @@ def _clocks(seen: Now) -> Iterator[Condition]:
             continue
         left = (clock.deadline or seen.now) - seen.now
         usual, last = CLOCK_SEVERITY.get(clock.severity, (Severity.WARN, Severity.WARN))
+        if clock.stage == SHORT:  # there is time to act
+            usual = last = Severity.WARN
         yield Condition(
             clock.kind,
             last if 0 < left <= LAST_HOUR else usual,
             clock_words(clock, left),
             f"clock:{clock.key}",
             part=f"{clock.key}@{clock.stage}",
-            remedy=clock.avoid if clock.kind == "clock" else None,
+            remedy=clock.avoid if clock.kind == "clock" or clock.short else None,
         )

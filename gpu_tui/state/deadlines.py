@@ -14,6 +14,7 @@ from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock, clocks_of, staged
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.growth import steady_rate
+from gpu_tui.core.in_time import Pace, falls_short, pace_of
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.mount_state import fault_of
 from gpu_tui.core.own_clocks import JOBS_SHOWN, Fill, Seen, own_clocks
@@ -54,6 +55,7 @@ def clocks_at(
     told = {clock.id for clock in own}
     clocks = (*(clock for clock in found if clock.id not in told), *own)
     kept.timeline.held = {clock.key: clock.stage for clock in clocks if clock.stage}
+    kept.timeline.short = frozenset(clock.subject for clock in clocks if clock.short)
     return clocks
 
 
@@ -257,24 +259,33 @@ def _seen(
         if kind.startswith("deadline:") and kind.removeprefix("deadline:") not in known
     }
     eta = queue.eta_seconds
+    paces = {cell.name: pace for cell in queue.cells if (pace := pace_of(cell)) is not None}
+    short = kept.timeline.short
     return Seen(
         fills=fills,
-        jobs=tuple(_jobs(kept)),
-        etas={c.name: c.eta_seconds for c in queue.cells if c.eta_seconds is not None},
+        jobs=tuple(_jobs(kept, now, paces)),
+        paces=paces,
+        short=short,
         run_ends=None if eta is None else now + eta,
         checkpoint=_checkpoint(kept, now) if alive else None,
         dates=dates,
     )
 
 
-def _jobs(kept: InstanceState) -> Iterator[Job]:
-    """The jobs of every scheduler that end or go soonest, with their times by our clock."""
+def _jobs(kept: InstanceState, now: float, paces: Mapping[str, Pace]) -> Iterator[Job]:
+    """The jobs of every scheduler that end or go soonest, and those that do not end in time, by our clock."""
     tables = [table for metric in metrics.JOBS if (table := kept.value(metric)) is not None]
     jobs = [job for table in tables for job in table.jobs]
-    ends = ((job.ends_by, n) for n, job in enumerate(jobs) if job.live and job.ends_by is not None)
+    ours, late = kept.timeline.ours, kept.timeline.short
+    ends = [(job.ends_by, n) for n, job in enumerate(jobs) if job.live and job.ends_by is not None]
+    short = (
+        (at, n)
+        for at, n in ends
+        if falls_short(paces.get(jobs[n].name), ours(at) - now, before=jobs[n].name in late)
+    )
     gone = ((job.removed_at, n) for n, job in enumerate(jobs) if job.removed_at is not None)
-    soon = {n for _, n in (*nsmallest(JOBS_SHOWN, ends), *nsmallest(JOBS_SHOWN, gone))}
-    ours = kept.timeline.ours
+    firsts = (nsmallest(JOBS_SHOWN, rows) for rows in (ends, short, gone))
+    soon = {n for rows in firsts for _, n in rows}
     for job in (jobs[n] for n in sorted(soon)):
         yield replace(
             job,

@@ -39,6 +39,7 @@ class Timeline:
         self._live_since = -inf
         self.lost = False  # it did not answer, and has not answered since
         self.held: dict[str, str] = {}  # clock key -> the threshold it has crossed
+        self.short: frozenset[str | None] = frozenset()  # jobs that do not end before their limit
 
     def link_changed(self, link: LinkState) -> None:
         """The connection went into another state; while it is tried again nothing new is known."""

@@ -1,0 +1,111 @@
+"""A job whose speed does not bring it to its end before its limit: hours before, and the same in every place."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, Sampled
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
+from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.sample import Reading
+from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.state.contract import check_json
+from gpu_tui.state.patrol import patrol_report
+from gpu_tui.state.store import Store
+from gpu_tui.state.views import FleetView
+from gpu_tui.ui.text.deadlines import clocks
+
+T0, HOUR = 1_795_000_000.0, 3600.0
+SLURM, KUBERNETES = "slurm", "kubernetes"
+
+
+class Cluster:
+    """One job of a scheduler that logs an epoch of 400 every `pace` seconds, for the last hour."""
+
+    def __init__(self, kind: str, limit: float | None, pace: float = 120.0, **more: object) -> None:
+        self.kind, self.limit, self.more, self.at = kind, limit, more, T0
+        self.store = Store(
+            Fleet(None, (Instance("login", SshAccess("login"), scheduler=kind),)), {}
+        )
+        self.reader, self.source = LogReader(), LogSource("/out/7.log", "7·train")
+        self.store.apply(LinkChanged("login", T0, LinkState("live", since=T0)))
+        self.listed()
+        self.store.apply(LogOpened("login", T0, self.source, 7, 0, 0, resumed=False))
+        for epoch in range(1, 31):
+            self.line(f"Epoch {epoch}/400 loss: 0.5")
+            self.at += pace
+        self.listed()
+
+    def line(self, text: str) -> None:
+        lines = self.reader.whole(f"{text}\n".encode())
+        assert lines is not None
+        self.store.apply(LogArrived("login", self.at, self.source, self.reader.judge(lines), False))
+
+    def listed(self) -> None:
+        row = Job("7", "7·train", CellState.RUNNING, "RUNNING", started_at=T0, stdout="/out/7.log",
+                  ends_by=None if self.limit is None else T0 + self.limit, **self.more)  # type: ignore[arg-type]  # fmt: skip
+        table = JobTable("Slurm", (row,))
+        self.store.apply(Sampled("login", self.at, self.kind, Reading(table, self.at, 60.0)))
+
+    def view(self) -> FleetView:
+        return self.store.view(self.at)
+
+    def findings(self) -> list[Finding]:
+        return [found for found in self.view()["login"].findings if found.kind == "time_limit"]
+
+
+@pytest.mark.parametrize("kind", [SLURM, KUBERNETES])
+def test_a_job_that_falls_short_is_reported_hours_before_and_everywhere(kind: str) -> None:
+    cluster = Cluster(kind, limit=7 * HOUR)
+    (found,) = cluster.findings()
+    assert found.severity is Severity.WARN
+    assert found.evidence == "7·train: at this pace it reaches epoch 210 of 400 by its limit"
+    assert "scontrol update TimeLimit" in found.remedy
+    assert "activeDeadlineSeconds" in found.remedy
+    view = cluster.view()
+    (clock,) = view.clocks
+    words = "at this pace it reaches epoch 210 of 400 by its limit"
+    assert (clock.why, clock.stage) == (words, "pace")
+    assert words in "".join(line.plain for line in clocks(view, view["login"], 150))
+    assert words in str(check_json(view)["clocks"])
+    assert check_json(view)["verdict"] == "healthy"  # a warning wakes nobody
+    assert any("time limit" in line for line in patrol_report(view, {}))
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        pytest.param(14 * HOUR, id="it fits"),
+        pytest.param(None, id="it has no limit"),
+    ],
+)
+def test_a_job_that_ends_in_time_or_has_no_limit_has_no_finding(limit: float | None) -> None:
+    assert Cluster(SLURM, limit).findings() == []
+
+
+def test_nearer_to_the_limit_the_words_of_the_clock_say_it_too() -> None:
+    cluster = Cluster(SLURM, limit=1.2 * HOUR)
+    (found,) = cluster.findings()
+    assert found.evidence.startswith("less than 25% of its 72 min left: loses 7·train's work")
+    assert found.evidence.endswith("; at this pace it reaches epoch 36 of 400 by its limit")
+    assert found.severity is Severity.SERIOUS
+
+
+def test_a_log_that_stands_still_tells_no_pace() -> None:
+    cluster = Cluster(SLURM, limit=7 * HOUR)
+    cluster.at += 1800
+    cluster.listed()
+    assert cluster.findings() == []
+    (clock,) = cluster.view().clocks
+    assert (clock.why, clock.short) == (None, None)
+
+
+def test_a_job_with_more_time_is_no_finding_any_more() -> None:
+    cluster = Cluster(SLURM, limit=7 * HOUR)
+    assert cluster.findings()
+    cluster.limit = 24 * HOUR  # scontrol update TimeLimit
+    cluster.listed()
+    assert not [found for found in cluster.findings() if found.standing]
