@@ -42,6 +42,15 @@ AFTER: tuple[tuple[str, Field], ...] = (
     ("cost", lambda row: row.cost),
     ("currency", lambda row: row.currency if row.cost is not None else None),
     ("artifact", lambda row: row.cell.artifact),
+    ("status", lambda row: row.cell.status),
+    ("reason", lambda row: row.cell.reason),
+    ("node", lambda row: row.cell.node),
+    ("restarts", lambda row: row.cell.restarts),
+    ("gpus", lambda row: row.cell.gpus),
+    ("submitted_at", lambda row: _time(row.cell.submitted_at)),
+    ("expected_start_at", lambda row: _time(row.cell.expected_at)),
+    ("ends_by", lambda row: _time(row.cell.ends_by)),
+    ("limit_seconds", lambda row: row.cell.limit_seconds),
     ("why", lambda row: row.cell.why),
 )
 BRIEF = (

@@ -29,6 +29,8 @@ class Job:
     deleted. `stdout` and `stderr` are paths on the box. `pids` are the process that it is and those above it,
     where they are known: two sources may tell of one program. `finding` is the kind of finding that its bad
     end is, None where it is a plain crash. `command` is known of what is a training by its looks, for comparing;
+    `reason` is the scheduler's code of why it waits; `limit` the seconds that it may run; `gpus` how many it asks for;
+    `expected_at` when the scheduler expects to start it; `at_once` how many tasks of its array may run at a time.
     `then` is what began in its place; `seen_at` when one that is gone without a word was last seen at work; `took` are the seconds of one whose times are not told. `by_processes`: that it
     runs is what the process table says, and not its own source.
     """
@@ -65,6 +67,11 @@ class Job:
     then: str | None = None
     seen_at: float | None = None
     by_processes: bool = False
+    reason: str | None = None
+    limit: float | None = None
+    gpus: int | None = None
+    expected_at: float | None = None
+    at_once: int | None = None
 
     @property
     def live(self) -> bool:
@@ -155,6 +162,18 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         finding=job.finding,
         then=job.then,
         seen_at=job.seen_at,
+        status=job.word,
+        reason=job.reason,
+        node=job.node,
+        restarts=job.restarts,
+        gpus=job.gpus,
+        at_once=job.at_once,
+        submitted_at=job.submitted_at,
+        expected_at=job.expected_at,
+        ends_by=job.ends_by,
+        limit_seconds=job.limit,
+        limit_left_seconds=_until(job.ends_by, box_now),
+        age_seconds=_age(job.submitted_at, box_now),
     )
     if seen is None:
         return _counted(row)
@@ -174,6 +193,16 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
     if seen.eta is not None and job.live:
         row = replace(row, eta_seconds=seen.eta.seconds, eta_range=(seen.eta.low, seen.eta.high))
     return _counted(row)
+
+
+def _until(at: float | None, now: float | None) -> float | None:
+    return None if at is None or now is None else max(0.0, at - now)
+
+
+def _age(since: float | None, now: float | None) -> float | None:
+    """Seconds; of what is older than two minutes whole minutes, so that a row that waits is not a new one each second."""
+    age = _until(now, since)
+    return age if age is None or age < 120 else age - age % 60
 
 
 def _counted(row: Cell) -> Cell:

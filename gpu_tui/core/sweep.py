@@ -141,6 +141,19 @@ class Cell:
     # With still_seconds: whether it computes, by cards and CPU; None if that is not known.
     computes: bool | None = None
     halted: bool = False  # it runs, and a signal or a debugger has stopped it
+    # What the scheduler says of it, in its own words; None where it has none or does not say it.
+    status: str | None = None
+    reason: str | None = None  # why it waits
+    node: str | None = None
+    restarts: int | None = None
+    gpus: int | None = None  # that it asks for
+    at_once: int | None = None  # tasks of its array that may run at the same time
+    submitted_at: float | None = None
+    expected_at: float | None = None  # when it expects to start it
+    ends_by: float | None = None
+    limit_seconds: float | None = None
+    limit_left_seconds: float | None = None
+    age_seconds: float | None = None  # since it was submitted
 
     @property
     def share(self) -> float | None:

@@ -23,17 +23,20 @@ from gpu_tui.parse.slurm_json import parse_json
 
 SOURCE = "Slurm"
 NAME_MOST = 60
-TASKS_MOST = 200  # rows of one waiting array; a person reads no more, the rest is counted
+TASKS_MOST = 1_000  # rows of one waiting array, which are one line on screen; the rest is counted
 STEPS_MOST = 100  # of one job: the newest ones
 LINE_MOST = 4_096  # characters of a submit line
 # squeue -o, without the mark before it. What a user can shape freely, the name, is the last field.
-QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%j"
+QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%l|%D|%b|%j"
 # sacct -o; the last field never holds a line end. MORE_FIELDS go before these. An older sacct refuses the whole list
 # for one unknown field: StdOut and StdErr are of 24.05, SubmitLine of 21.08.
 ACCOUNT_FIELDS = "JobID,JobName,ExitCode,Submit,Start,End,Partition,NodeList,NTasks,State"
 MORE_FIELDS = ("StdOut,StdErr", "SubmitLine", "WorkDir")
 _ID = re.compile(r"(\d{1,10})(?:_(\d{1,10})|_\[([^\]|]{1,100000})\]|\+\d{1,4})?\Z")
 _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20}(?:\+\d{1,4})?)\Z")
+_COUNT = re.compile(r"[\d.,-]{1,20}[KMG]?\Z")
+_LIMIT = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,4}):)?(\d{1,6}):(\d{2})")
+_GPUS = re.compile(r"(?:gres[:/])?gpu(?::(?!\d+\Z)[^:=]{1,60})?(?:[:=](\d{1,5}))?(?:\(.{0,60}\))?")
 _FIELD = re.compile(r" (JobState|Restarts|ExitCode|SubmitTime|EndTime)=(\S+)")
 _HEAD = re.compile(r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?")
 
@@ -53,9 +56,12 @@ def parse_queue(text: str, mark: str) -> list[Listed]:
     """The rows of `squeue -h -o MARK|QUEUE_FORMAT`; a row that is not one is passed over."""
     rows = []
     for chunk in text.split(f"{mark}|")[1:]:
-        parts = chunk.rstrip("\n").split("|", 9)
-        if len(parts) == 10 and _ID.match(parts[0]):
-            id, word, start, end, submit, why, partition, node, dependency, name = parts
+        parts = chunk.rstrip("\n").split("|", 12)
+        if len(parts) < 13 or not _COUNT.match(parts[10]):  # without what it asks for
+            parts = [*parts[:9], "", "", "", "|".join(parts[9:])] if len(parts) > 9 else []
+        if parts and (packed := _ID.match(parts[0])):
+            id, word, start, end, submit, why, partition, node, dependency = parts[:9]
+            limit, nodes, each, name = parts[9:]
             rows.append(
                 Listed(
                     id,
@@ -68,9 +74,31 @@ def parse_queue(text: str, mark: str) -> list[Listed]:
                     submitted_at=_time(submit),
                     partition=_word(partition),
                     node=_word(node),
+                    limit=time_limit(limit),
+                    gpus=gpus_asked(each, nodes),
+                    at_once=whole((packed[3] or "").partition("%")[2], 6),
                 )
             )
     return rows
+
+
+def time_limit(text: str) -> float | None:
+    """Seconds of `1-00:00:00`, `3:00:00` or `10:00`, which squeue and sacct print; None for UNLIMITED and the like."""
+    match = _LIMIT.fullmatch(text.strip())
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def gpus_asked(each: str, nodes: str) -> int | None:
+    """How many a job asks for, by the GPUs of each node (`gres:gpu:a100:4`, `gres/gpu:4`) and the number of nodes.
+
+    None where squeue does not say it: GPUs that were asked for by job or by task are not in its list.
+    """
+    found = [int(match[1] or 1) for part in each.split(",") if (match := _GPUS.fullmatch(part))]
+    count = whole(nodes, 6)
+    return sum(found) * count if found and count else None
 
 
 def parse_accounts(text: str, mark: str) -> Accounts:
@@ -287,6 +315,11 @@ def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = Non
         stderr=detail.stderr if detail and begun else None,
         finding=finding,
         preempted=word == "PREEMPTED",
+        reason=words.code(row.reason) if means.state is CellState.PENDING else None,
+        limit=row.limit,
+        gpus=row.gpus,
+        expected_at=row.started_at if state is CellState.PENDING else None,
+        at_once=row.at_once,
     )
 
 

@@ -26,6 +26,9 @@ class Listed:
     submit_line: str | None = None  # sbatch and its arguments, joined by spaces without quotes
     stdout: str | None = None  # its patterns (%j) are not expanded
     stderr: str | None = None
+    limit: float | None = None  # seconds that it may run; None for no limit
+    gpus: int | None = None  # that it asks for, on all its nodes
+    at_once: int | None = None  # tasks of its array that may run at the same time
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,10 @@ REASONS: Mapping[str, str] = {
     "launch failed requeued held": "held: it could not be started",
 }
 NEVER = frozenset({"DependencyNeverSatisfied", "BadConstraints"})
+NO_REASON = frozenset({"", "None", "N/A", "(null)"})
+# One reason is a sentence: "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions".
+LONG, NODES_DOWN = "Nodes required for job", "NodesDown"
+LONG_SAYS = "its nodes are down, drained or reserved for jobs in partitions of higher priority"
 # The beginnings of words for limits that an administrator set.
 QUOTAS = ("QOS", "Assoc", "MaxCpuPerAccount", "MaxMemPerLimit")
 
@@ -98,10 +102,19 @@ def meaning(word: str) -> Meaning:
     )
 
 
+def code(word: str) -> str | None:
+    """The short form of a reason, for a column; None where there is no reason to tell."""
+    if word in NO_REASON:
+        return None
+    return NODES_DOWN if word.startswith(LONG) else word.partition(",")[0]
+
+
 def reason(word: str) -> str:
     """Why it waits, in a person's words with Slurm's own; "" where there is no reason to tell."""
-    if word in ("", "None", "N/A", "(null)"):
+    if word in NO_REASON:
         return ""
-    if known := REASONS.get(word):
+    if word.startswith(LONG):
+        return LONG_SAYS
+    if known := REASONS.get(word) or REASONS.get(word.partition(",")[0]):
         return f"{word}: {known}"
     return f"{word}: a quota" if word.startswith(QUOTAS) else word

@@ -324,7 +324,24 @@ def _cell(cell: Cell) -> Json:
         if cell.eta_range is None
         else [_rounded(bound, 0) for bound in cell.eta_range],
         "artifact": cell.artifact,
+        **asked_json(cell),
         "why": why,
+    }
+
+
+def asked_json(cell: Cell) -> Json:
+    """What its scheduler says of it: all null for a cell that no scheduler runs. `age_seconds`: since it was submitted."""
+    return {
+        "status": cell.status,
+        "reason": cell.reason,
+        "node": cell.node,
+        "restarts": cell.restarts,
+        "gpus": cell.gpus,
+        "submitted_at": rfc3339(cell.submitted_at),
+        "expected_start_at": rfc3339(cell.expected_at),
+        "ends_by": rfc3339(cell.ends_by),
+        "limit_seconds": _rounded(cell.limit_seconds, 0),
+        "age_seconds": _rounded(cell.age_seconds, 0),
     }
 
 

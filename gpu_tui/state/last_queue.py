@@ -18,7 +18,8 @@ COUNTER = "queue"
 LONGEST = 500_000  # characters of one queue; a longer one is not kept
 FIELDS = (
     "name", "index", "task", "epoch", "epochs", "step", "steps", "loss", "exit_code", "started_at", "finished_at",
-    "duration_seconds", "part", "artifact", "why", "logged", "never_run", "again", "job", "finding",
+    "duration_seconds", "part", "artifact", "why", "logged", "never_run", "again", "job", "finding", "status", "node",
+    "restarts",
 )  # fmt: skip
 AT_WORK = "it was at work when the box was read last, and the box is off"
 

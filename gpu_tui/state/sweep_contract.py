@@ -15,7 +15,7 @@ from gpu_tui.core.cell_table import Row
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.rebalance import Plan
 from gpu_tui.core.sweep import CellState
-from gpu_tui.state.contract import VERSION, Json
+from gpu_tui.state.contract import VERSION, Json, asked_json
 
 FARTHEST = 1e10  # seconds: what ends later ends on no calendar
 
@@ -119,6 +119,7 @@ def _row(row: Row) -> Json:
         "eta_seconds": _number(cell.eta_seconds),
         "cost": _number(row.cost),
         "currency": row.currency if row.cost is not None else None,
+        **asked_json(cell),
         "why": cell.why,
     }
 

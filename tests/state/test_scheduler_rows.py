@@ -1,0 +1,87 @@
+"""What a scheduler says of its jobs, in the rows of the queue, in JSON and in the sweep's table."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.core.cell_table import rows_of
+from gpu_tui.core.events import LinkChanged, Sampled
+from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
+from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.readings import Host
+from gpu_tui.core.sample import Reading
+from gpu_tui.core.sweep import CellState
+from gpu_tui.state.contract import check_json
+from gpu_tui.state.store import Store
+from gpu_tui.state.sweep_contract import sweep_json
+from gpu_tui.state.sweep_outlook import sweep_outlook
+from gpu_tui.state.views import FleetView
+
+T0, HOUR = 1_795_000_000.0, 3600.0
+
+
+def seen(*jobs: Job, kind: str = "slurm", skew: float = 0.0) -> FleetView:
+    """The fleet at T0 with these jobs. `skew`: seconds that the box's clock is ahead."""
+    store = Store(Fleet(None, (Instance("login", SshAccess("login"), scheduler=kind),)), {})
+    store.apply(LinkChanged("login", T0, LinkState("live", since=T0)))
+    store.apply(Sampled("login", T0, "host", Reading(Host(T0 + skew, 1.0, "b"), T0, 60.0)))
+    store.apply(Sampled("login", T0, kind, Reading(JobTable("Slurm", jobs), T0, 60.0)))
+    return store.view(T0)
+
+
+WAITS = Job("4", "4·a", CellState.PENDING, "PENDING", "Resources: waits", "gpu", submitted_at=T0 - 9 * HOUR,
+            reason="Resources", limit=86_400.0, gpus=8, expected_at=T0 + HOUR)  # fmt: skip
+RUNS = Job("5", "5·a", CellState.RUNNING, "RUNNING", None, "gpu", submitted_at=T0 - HOUR, restarts=2,
+           started_at=T0 - HOUR, ends_by=T0 + 2 * HOUR, node="gpu01", limit=3 * HOUR)  # fmt: skip
+
+
+def test_the_json_of_a_row_has_what_the_scheduler_says() -> None:
+    made = check_json(seen(WAITS, RUNS))
+    waits, runs = made["instances"][0]["queue"]["cells"]  # type: ignore[index]
+    said = {
+        "status": "PENDING",
+        "reason": "Resources",
+        "gpus": 8,
+        "limit_seconds": 86_400,
+        "age_seconds": 32_400,
+    }
+    assert said.items() <= waits.items()
+    assert (waits["node"], waits["ends_by"], waits["restarts"]) == (None, None, None)
+    assert waits["submitted_at"] == "2026-11-18T02:06:40Z"
+    assert waits["expected_start_at"] == "2026-11-18T12:06:40Z"
+    said = {
+        "status": "RUNNING",
+        "reason": None,
+        "node": "gpu01",
+        "restarts": 2,
+        "ends_by": "2026-11-18T13:06:40Z",
+    }
+    assert said.items() <= runs.items()
+
+
+def test_the_sweep_has_it_too() -> None:
+    view = seen(WAITS, RUNS)
+    outlook = sweep_outlook(view)
+    rows = rows_of(one.lane for one in outlook.lanes)
+    made = sweep_json(None, T0, outlook, None, rows)["rows"]
+    assert [row["node"] for row in made] == [None, "gpu01"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("skew", [0.0, 300.0, -300.0])
+def test_what_is_left_of_a_limit_is_by_the_clock_that_set_it(skew: float) -> None:
+    job = Job(
+        "5",
+        "5·a",
+        CellState.RUNNING,
+        "RUNNING",
+        ends_by=T0 + skew + HOUR,
+        submitted_at=T0 + skew - 100,
+    )
+    (cell,) = seen(job, skew=skew)["login"].queue.cells
+    assert cell.limit_left_seconds == pytest.approx(HOUR, abs=1)
+    assert cell.age_seconds == pytest.approx(100, abs=1)
+
+
+def test_a_row_that_waits_is_not_another_one_each_second() -> None:
+    cells = [seen(WAITS, skew=skew)["login"].queue.cells for skew in (1.0, 2.0, 31.0)]
+    assert cells[0] == cells[1] == cells[2]
