@@ -2,7 +2,8 @@
 
 A controller is shared by everybody on the cluster, so it is asked as a person would: `squeue` for one
 user on a slow beat; `scontrol` for a job only when it began, ended or came to wait for something else, a few
-at a time; `sacct` every few minutes, of no more days than fit. Nothing is changed by any of it.
+at a time; `sacct` every few minutes, of no more days than fit; `sinfo` as seldom, where a job runs or waits for nodes.
+Nothing is changed by any of it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import shlex
 
 from gpu_tui.collect.frames import MAX_SECTION
 from gpu_tui.collect.probe import NOTHING, NoValue, Probe, Section, Sections, Target
+from gpu_tui.collect.slurm_nodes import nodes_of, questions
 from gpu_tui.core import metrics
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.plain import plain
@@ -27,6 +29,7 @@ from gpu_tui.parse.slurm import (
     parse_marked,
     parse_queue,
 )
+from gpu_tui.parse.slurm_nodes import with_nodes
 from gpu_tui.parse.slurm_words import PLACES
 
 EVERY = 20.0  # seconds between two questions to the controller
@@ -45,6 +48,7 @@ _SNIPPET = r"""
     open about; tell mark {mark}; tell user "$user"; close 0
     ask queue {limit:.0f} squeue -h -u "$user" -t all -o '{mark}|{queue_format}'
     queue=$code
+{nodes}
     keys=
     [ "$queue" != 0 ] || keys=$(printf '%s\n' "$kept" | sed -n \
         -e 's/^{mark}|\([0-9_]*\)|PENDING|\([^|]*|\)\{{3\}}\([0-9A-Za-z_]*\)[^|]*|.*/2 \1:PENDING:\3/p' \
@@ -101,6 +105,7 @@ _SNIPPET = r"""
     else
         same accounts
     fi
+{ask_nodes}
 """
 TOO_MANY = 74  # our own: the accounts told more than can be read
 
@@ -111,10 +116,11 @@ def snippet(target: Target) -> str:
     if instance.scheduler != "slurm":
         return ""
     # A new mark for every start of the program: nobody's job name can hold it.
+    mark = f"@{secrets.token_hex(8)}"
     return _SNIPPET.format(
         places=PLACES,
         user=shlex.quote(instance.scheduler_scope.user or ""),
-        mark=f"@{secrets.token_hex(8)}",
+        mark=mark,
         limit=LIMIT,
         queue_format=QUEUE_FORMAT,
         account_fields=ACCOUNT_FIELDS,
@@ -125,6 +131,7 @@ def snippet(target: Target) -> str:
         beats=ACCOUNT_BEATS,
         most_bytes=MAX_SECTION - 65_536,
         too_many=TOO_MANY,
+        **questions(mark, ACCOUNT_BEATS, LIMIT),
     )
 
 
@@ -144,7 +151,8 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
         return NoValue(_complaint(said, queue), FailureKind.UNREACHABLE)
     accounts, why = _accounts(sections, mark)
     details = parse_marked(_text(sections, "details"), mark)
-    return job_table(parse_queue(said, mark), details, accounts, why)
+    table = job_table(parse_queue(said, mark), details, accounts, why)
+    return with_nodes(table, nodes_of(sections, mark))
 
 
 def _accounts(sections: Sections, mark: str) -> tuple[Accounts | None, str | None]:

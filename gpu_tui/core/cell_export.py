@@ -45,6 +45,7 @@ AFTER: tuple[tuple[str, Field], ...] = (
     ("status", lambda row: row.cell.status),
     ("reason", lambda row: row.cell.reason),
     ("node", lambda row: row.cell.node),
+    ("node_state", lambda row: row.cell.node_state),
     ("restarts", lambda row: row.cell.restarts),
     ("gpus", lambda row: row.cell.gpus),
     ("submitted_at", lambda row: _time(row.cell.submitted_at)),

@@ -30,7 +30,8 @@ class Job:
     where they are known: two sources may tell of one program. `finding` is the kind of finding that its bad
     end is, None where it is a plain crash. `command` is known of what is a training by its looks, for comparing;
     `reason` is the scheduler's code of why it waits; `limit` the seconds that it may run; `gpus` how many it asks for;
-    `expected_at` when the scheduler expects to start it; `at_once` how many tasks of its array may run at a time.
+    `expected_at` when the scheduler expects to start it; `at_once` how many tasks of its array may run at a time;
+    `node_state` says which of its nodes are out of service, and why (`gpu03 draining: bad ECC`).
     `then` is what began in its place; `seen_at` when one that is gone without a word was last seen at work; `took` are the seconds of one whose times are not told. `by_processes`: that it
     runs is what the process table says, and not its own source.
     """
@@ -72,6 +73,7 @@ class Job:
     gpus: int | None = None
     expected_at: float | None = None
     at_once: int | None = None
+    node_state: str | None = None
 
     @property
     def live(self) -> bool:
@@ -165,6 +167,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         status=job.word,
         reason=job.reason,
         node=job.node,
+        node_state=job.node_state,
         restarts=job.restarts,
         gpus=job.gpus,
         at_once=job.at_once,

@@ -45,6 +45,11 @@ STARTED_AGAIN = (
     "Read what its log said before each start: a wrapper that starts it again and again hides how it fails, and "
     "each start may begin at an old checkpoint."
 )
+NODES_MOST = 20  # findings of one box
+NODE_LEAVES = (
+    "The scheduler starts nothing new on this node. What runs there may go on or be ended: save a checkpoint soon. "
+    "The site's staff wrote the reason."
+)
 HOP_SHUT = "No way through the jump host. That is not a dead run: see to the jump host first."
 HOP_KEY = "The jump host's key is not the known one. Compare the fingerprint with whoever runs it before you change known_hosts."
 GPU_REMEDIES = {  # where no rerun of the program can help
@@ -145,6 +150,7 @@ def conditions(seen: Now) -> Iterator[Condition]:
     yield from _oom(seen)
     yield from _gpus(seen)
     yield from _cells(seen)
+    yield from _nodes(seen)
     yield from _run(seen)
     yield from _losses(seen)
     yield from _clocks(seen)
@@ -360,6 +366,23 @@ def _cells(seen: Now) -> Iterator[Condition]:
         elif cell.name != seen.blamed and (words := cut_short(cell)) is not None:
             severity = Severity.SERIOUS if cut_early(cell) else Severity.WARN
             yield Condition(UNTOLD, severity, words, source, cell.name, remedy=CUT_SHORT)
+
+
+def _nodes(seen: Now) -> Iterator[Condition]:
+    """One for each node that is out of service and that a job runs on: the job may go on to its end there."""
+    jobs: dict[str, list[str]] = {}
+    for cell in seen.queue.cells:
+        if cell.node_state is not None and cell.state is CellState.RUNNING:
+            jobs.setdefault(cell.node_state, []).append(cell.name)
+    for node, names in list(jobs.items())[:NODES_MOST]:
+        many = len(names) > 1
+        there = (
+            f"{names[0]} and {len(names) - 1} more run there" if many else f"{names[0]} runs there"
+        )
+        yield Condition(
+            "hardware", Severity.WARN, f"out of service: {node}; {there}", "scheduler",
+            part=f"node:{node.partition(' ')[0]}", remedy=NODE_LEAVES,
+        )  # fmt: skip
 
 
 def _alone(seen: Now) -> bool:

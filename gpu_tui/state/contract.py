@@ -335,6 +335,7 @@ def asked_json(cell: Cell) -> Json:
         "status": cell.status,
         "reason": cell.reason,
         "node": cell.node,
+        "node_state": cell.node_state,
         "restarts": cell.restarts,
         "gpus": cell.gpus,
         "submitted_at": rfc3339(cell.submitted_at),

@@ -6,12 +6,14 @@ import pytest
 
 from gpu_tui.core.cell_table import rows_of
 from gpu_tui.core.events import LinkChanged, Sampled
+from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.readings import Host
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.contract import check_json
+from gpu_tui.state.patrol import patrol_report
 from gpu_tui.state.store import Store
 from gpu_tui.state.sweep_contract import sweep_json
 from gpu_tui.state.sweep_outlook import sweep_outlook
@@ -85,3 +87,36 @@ def test_what_is_left_of_a_limit_is_by_the_clock_that_set_it(skew: float) -> Non
 def test_a_row_that_waits_is_not_another_one_each_second() -> None:
     cells = [seen(WAITS, skew=skew)["login"].queue.cells for skew in (1.0, 2.0, 31.0)]
     assert cells[0] == cells[1] == cells[2]
+
+
+# --- nodes out of service -----------------------------------------------------------------------
+
+
+def on(node_state: str | None, id: str = "5", state: CellState = CellState.RUNNING) -> Job:
+    return Job(id, f"{id}·a", state, state.value.upper(), node="gpu03", node_state=node_state)
+
+
+def hardware(*jobs: Job) -> list[Finding]:
+    return [found for found in seen(*jobs)["login"].findings if found.kind == "hardware"]
+
+
+def test_a_node_that_is_out_of_service_is_one_warning_for_all_jobs_on_it() -> None:
+    (found,) = hardware(on("gpu03 draining: bad ECC"), on("gpu03 draining: bad ECC", "6"))
+    assert found.evidence == "out of service: gpu03 draining: bad ECC; 5·a and 1 more run there"
+    assert (found.severity, found.cell) == (Severity.WARN, None)
+    assert "save a checkpoint" in found.remedy
+    view = seen(on("gpu03 draining: bad ECC"))
+    assert check_json(view)["verdict"] == "healthy"  # the job goes on
+    assert any("hardware" in line for line in patrol_report(view, {}))
+
+
+def test_one_job_is_named_alone_and_an_end_takes_the_warning_away() -> None:
+    (found,) = hardware(on("gpu03 down: Not responding"))
+    assert found.evidence.endswith("; 5·a runs there")
+    assert hardware(on(None)) == []
+    assert hardware(on("gpu03 down", state=CellState.FINISHED)) == []
+
+
+def test_a_hundred_nodes_are_no_hundred_findings() -> None:
+    jobs = [on(f"gpu{n} drained", str(n)) for n in range(100)]
+    assert len(hardware(*jobs)) == 20
