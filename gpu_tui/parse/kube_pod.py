@@ -1,15 +1,28 @@
-"""One pod of a Kubernetes cluster: what its phase, its conditions and its main container say together.
+"""One pod of a Kubernetes cluster: what its phase, its conditions and the containers that train say together.
 
 The phase alone lies: a container that crashes again and again is `Running`, one whose image cannot be
-pulled is `Pending`. A phase that is not known here is "cannot tell", never a guess.
+pulled is `Pending`, and a sidecar keeps a pod `Running` whose training has ended. What is not known is "cannot
+tell", never a guess.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gpu_tui.core.facts import span
 from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.kube_containers import (
+    Container,
+    ContainerLog,
+    containers_of,
+    end_words,
+    judged_by,
+    killed_for_memory,
+)
+from gpu_tui.parse.kube_judged import worst_of
+from gpu_tui.parse.kube_look import Look, Seen, phase_of
 from gpu_tui.parse.kube_object import (
+    NOTHING,
     SENTENCE,
     Object,
     condition,
@@ -21,25 +34,13 @@ from gpu_tui.parse.kube_object import (
     text,
     time,
 )
+from gpu_tui.parse.kube_reasons import UNPLACED, cause_of_failure, disruption
+from gpu_tui.parse.kube_waiting import held_by_init, unplaced, waits_for
 
-DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 INDEX = "batch.kubernetes.io/job-completion-index"
-OVERDUE = 60.0  # seconds after a pod should have been gone: its node does not answer
-# Why the platform took a pod away, not the program: the reasons of the condition DisruptionTarget.
-DISPLACED = frozenset(
-    {"PreemptionByScheduler", "DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC"}
-)
-BEGUN = frozenset({CellState.RUNNING, CellState.FINISHED, CellState.FAILED, CellState.CANNOT_TELL})
-# Why a pod will not begin before a person has mended something.
-STUCK = frozenset(
-    {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "Error"}
-    | {
-        "CreateContainerConfigError",
-        "CreateContainerError",
-        "RunContainerError",
-        "CrashLoopBackOff",
-    }
-)
+OVERDUE = 60.0  # seconds after a pod should have been gone: something keeps it
+LONG_OVERDUE = 300.0  # from then on it is a finding
+BEGUN = frozenset(CellState) - {CellState.PENDING}
 LOST_NODE = frozenset({"NodeLost", "NodeAffinity"})
 
 
@@ -50,23 +51,6 @@ class Owner:
     kind: str
     name: str
     uid: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerLog:
-    """One log of a pod that `kubectl logs POD --container=NAME` prints.
-
-    `restarts` is the container's own restartCount: the pod's uid, the container and this number name one
-    attempt. `live`: the container runs. `previous`: the attempt before has left a log (`--previous`), and
-    `mark` is the line for between the two. `init`: an init container, which holds the pod up or has failed.
-    """
-
-    container: str
-    restarts: int = 0
-    live: bool = False
-    previous: bool = False
-    init: bool = False
-    mark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,66 +101,48 @@ class Pod:
         return self.state is CellState.RUNNING
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What one way of looking at a pod says of it."""
-
-    state: CellState
-    word: str
-    why: str | None = None
-
-
 def read_pod(item: Object, now: float) -> Pod | None:
     """The pod in `item`; None where it has not even a name. `now` judges what is long overdue."""
     meta, spec, status = part(item, "metadata"), part(item, "spec"), part(item, "status")
     name = raw(meta, "name")
     if name is None:
         return None
-    container = _main(meta, spec)
-    shown = _of_container(status, container)
-    running, ended = part(shown, "state", "running"), _ended(shown)
-    before = part(shown, "lastState", "terminated")
-    seen = _judge(meta, status, shown, now)
-    said = ended or (before if seen.word == "CrashLoopBackOff" else {})
+    owner = owner_of(meta)
+    containers = containers_of(spec, status)
+    judges = judged_by(containers, part(meta, "annotations"), owner.kind if owner else None)
+    inits = containers_of(spec, status, init=True)
+    look = Look(meta, spec, status, inits, containers, judges, now)
+    seen = _judge(look)
+    by = seen.by or next(iter(judges.containers), None)
+    said, running = NOTHING, NOTHING
+    if by is not None:
+        said = by.ended or (by.before if seen.word == "CrashLoopBackOff" else NOTHING)
+        running = by.running
     exit_code = number(said, "exitCode")
     begun, limit = time(status, "startTime"), number(spec, "activeDeadlineSeconds")
-    restarts = max(0, number(shown, "restartCount") or 0)
-    over = seen.state in (CellState.FINISHED, CellState.FAILED)  # for now: it may be tried again
+    waits = seen.state in (CellState.PENDING, CellState.RUNNING, CellState.CANNOT_TELL)
     return Pod(
         name=name,
         uid=raw(meta, "uid", 64) or "",
         namespace=raw(meta, "namespace"),
-        owner=owner_of(meta),
+        owner=owner,
         index=_index(meta),
         state=seen.state,
         word=seen.word,
         why=seen.why,
-        container=container,
+        container=judges.containers[0].name if judges.told and judges.containers else None,
         node=text(spec, "nodeName"),
         created_at=time(meta, "creationTimestamp"),
         started_at=time(running or said, "startedAt") if seen.state in BEGUN else None,
-        finished_at=time(said, "finishedAt") if over else None,
-        ends_by=begun + limit if begun is not None and limit is not None and not over else None,
-        exit_code=exit_code if over else None,
-        signal=_signal(said, exit_code) if over else None,
-        restarts=restarts,
-        preempted=_displaced(status),
-        logs=_logs(container, shown, restarts),
-        over=text(status, "phase") in ("Succeeded", "Failed"),
-        finding=_finding(seen, text(said, "reason"), _displaced(status)),
-    )
-
-
-def _logs(container: str | None, shown: Object, restarts: int) -> tuple[ContainerLog, ...]:
-    running, ended = part(shown, "state", "running"), _ended(shown)
-    if container is None or not (running or ended or restarts):
-        return ()
-    words = _end_words(part(shown, "lastState", "terminated"))
-    mark = f"restart {restarts}: the attempt before ended with {words or 'no word'}"
-    return (
-        ContainerLog(
-            container, restarts, bool(running), restarts > 0, mark=mark if restarts else None
-        ),
+        finished_at=None if waits else time(said, "finishedAt"),  # for now: it may be tried again
+        ends_by=begun + limit if begun is not None and limit is not None and waits else None,
+        exit_code=None if waits else exit_code,
+        signal=None if waits else _signal(said, exit_code),
+        restarts=sum(one.restarts for one in judges.containers),
+        preempted=seen.finding == "preempted",
+        logs=_logs(look, seen),
+        over=phase_of(status) in ("Succeeded", "Failed"),
+        finding=seen.finding,
     )
 
 
@@ -189,92 +155,198 @@ def owner_of(meta: Object) -> Owner | None:
     return None
 
 
-def _judge(meta: Object, status: Object, shown: Object, now: float) -> _Seen:
+def _logs(look: Look, seen: Seen) -> tuple[ContainerLog, ...]:
+    """The logs of the containers that count, and of the one that its state is judged by."""
+    found = list(look.judges.containers)
+    if seen.by is not None and seen.by not in found:
+        found.append(seen.by)
+    return tuple(log for one in found if (log := one.log()))
+
+
+# --- the whole pod ------------------------------------------------------------------------------------
+
+
+def _judge(look: Look) -> Seen:
     """The first answer that can be given."""
-    phase, reason = text(status, "phase"), text(status, "reason")
-    gone_by = time(meta, "deletionTimestamp")
+    status = look.status
+    phase, reason = phase_of(status), text(status, "reason")
     if phase == "Succeeded":
-        return _Seen(CellState.FINISHED, "Completed")
+        return _succeeded(look)
     if phase == "Failed":
-        return _failed(status, shown)
+        return _failed(look)
     if reason in LOST_NODE or phase == "Unknown":
-        return _Seen(CellState.CANNOT_TELL, reason or "Unknown", "its node does not answer")
+        why = "its node does not answer"
+        return Seen(CellState.CANNOT_TELL, reason or "Unknown", why, "network")
+    gone_by = time(look.meta, "deletionTimestamp")
     if gone_by is not None:
-        if now - gone_by > OVERDUE:
-            why = "it should have been gone long ago: its node does not answer"
-            return _Seen(CellState.CANNOT_TELL, "Terminating", why)
-        alive = part(shown, "state", "running")
-        state = CellState.RUNNING if alive else CellState.CANNOT_TELL
-        return _Seen(state, "Terminating", _disruption(status) or "it is being deleted")
+        return _terminating(look, gone_by)
     if phase == "Pending":
-        return _pending(status, shown)
+        return _pending(look)
     if phase == "Running":
-        return _running(status, shown)
-    return _Seen(
+        return _running(look)
+    return Seen(
         CellState.CANNOT_TELL, phase or "no phase", "a phase that is not known" if phase else None
     )
 
 
-def _pending(status: Object, shown: Object) -> _Seen:
-    unplaced = condition(status, "PodScheduled", holds=False)
-    if unplaced is not None:
-        words = (text(unplaced, "reason"), text(unplaced, "message", SENTENCE))
-        return _Seen(CellState.PENDING, "Pending", ": ".join(filter(None, words)) or None)
-    for row in (*rows(status, "initContainerStatuses"), shown):
-        waiting = part(row, "state", "waiting")
-        reason = text(waiting, "reason")
-        if reason and reason != "PodInitializing":
-            first = row is not shown
-            word = f"Init:{reason}" if first else reason
-            return _Seen(CellState.PENDING, word, text(waiting, "message", SENTENCE))
-        if row is not shown and number(_ended(row), "exitCode"):
-            return _Seen(CellState.PENDING, "Init:Error", _end_words(_ended(row)))
-    return _Seen(CellState.PENDING, "Pending", text(status, "message", SENTENCE))
+def _succeeded(look: Look) -> Seen:
+    """Every container ended with 0, which a killed one can do as well."""
+    seen = worst_of(look) if look.judges.told else None
+    if seen is not None and seen.state is CellState.SUSPICIOUS:
+        return seen
+    taken = _taken(look, seen.by if seen else None)
+    return taken or Seen(CellState.FINISHED, "Completed", by=seen.by if seen else None)
 
 
-def _running(status: Object, shown: Object) -> _Seen:
-    if part(shown, "state", "running"):
-        unready = text(condition(status, "Ready", holds=False) or {}, "reason")
-        return _Seen(
-            CellState.RUNNING, "Running", unready if unready != "ContainersNotReady" else None
-        )
-    if ended := _ended(shown):
-        state = CellState.FINISHED if number(ended, "exitCode") == 0 else CellState.FAILED
-        word = text(ended, "reason") or "Terminated"
-        return _Seen(state, word, _end_words(ended, word))
-    waiting = part(shown, "state", "waiting")
-    reason = text(waiting, "reason")
-    before = part(shown, "lastState", "terminated")
-    if reason == "CrashLoopBackOff" or (before and number(before, "exitCode") != 0):
-        return _Seen(CellState.FAILED, reason or "Waiting", _end_words(before))
-    if reason:
-        return _Seen(CellState.PENDING, reason, text(waiting, "message", SENTENCE))
-    return _Seen(CellState.CANNOT_TELL, "Running", "nothing is said of its container")
+def _taken(look: Look, by: Container | None) -> Seen | None:
+    """The end of a container that somebody else asked for: the platform, or a delete. None where it came before."""
+    over = time(by.ended, "finishedAt") if by else None
+    if over is None or by is None:
+        return None
+    words = end_words(by.ended)
+    if (found := disruption(look.status)) is not None:
+        word, cause, row = found
+        at = time(row, "lastTransitionTime")
+        if at is not None and at <= over:
+            why = ", ".join(filter(None, (cause.says, words)))
+            state = CellState.SKIPPED if cause.own else CellState.SUSPICIOUS
+            return Seen(state, word, why or None, cause.kind, by)
+    asked = _deleted_at(look.meta)
+    if asked is not None and over > asked:
+        return Seen(CellState.SKIPPED, "Deleted", f"it was deleted: {words}", by=by)
+    return None
 
 
-def _failed(status: Object, shown: Object) -> _Seen:
-    reason, ended = text(status, "reason"), _ended(shown)
-    word = reason or text(ended, "reason") or "Failed"
-    parts = (_disruption(status), text(status, "message", SENTENCE), _end_words(ended, word))
-    words = [part for part in dict.fromkeys(parts) if part and part != word]
-    return _Seen(CellState.FAILED, word, "; ".join(words) or None)
+def _deleted_at(meta: Object) -> float | None:
+    """When somebody asked for its end; deletionTimestamp is when it should be gone."""
+    gone_by, grace = time(meta, "deletionTimestamp"), number(meta, "deletionGracePeriodSeconds")
+    return None if gone_by is None else gone_by - max(0, grace or 0)
 
 
-def _ended(shown: Object) -> Object:
-    return part(shown, "state", "terminated")
+def _failed(look: Look) -> Seen:
+    """The phase Failed: by the pod's own words, else by the container that failed."""
+    status = look.status
+    by = _to_blame(look)
+    ended = by.ended if by else NOTHING
+    cause = cause_of_failure(look.spec, status, began=look.began)
+    target = disruption(status)
+    init = by is not None and by.init
+    word = text(status, "reason") or ("Init:" if init else "") + (text(ended, "reason") or "Failed")
+    if cause is None and killed_for_memory(ended):
+        kind: str | None = "host_oom"
+    else:
+        kind = cause.kind if cause else None
+    deleted = _taken(look, by) if cause is None else None
+    if deleted is not None and deleted.word == "Deleted":
+        return deleted
+    says = cause.says if cause else None
+    parts = (
+        ": ".join(filter(None, (target[0], says))) if target else says,
+        text(status, "message", SENTENCE),
+        _named(by, look, end_words(ended, word)),
+    )
+    words = "; ".join(part for part in dict.fromkeys(parts) if part and part != word)
+    state = CellState.SKIPPED if cause and cause.own else CellState.FAILED
+    return Seen(state, word, words or None, kind, by)
 
 
-def _end_words(ended: Object, beside: str | None = None) -> str | None:
-    """`OOMKilled, exit 137`; not what stands beside it, and the reason Error says nothing."""
-    code, signal = number(ended, "exitCode"), number(ended, "signal")
-    reason = text(ended, "reason")
-    words = [
-        reason if reason not in (beside, "Error", "Completed") else None,
-        None if code is None else f"exit {code}",
-        f"signal {signal}" if signal else None,
-        text(ended, "message", SENTENCE),
-    ]
-    return ", ".join(filter(None, words)) or None
+def _to_blame(look: Look) -> Container | None:
+    """The container whose end failed the pod: one that counts, else any, else an init container."""
+    for group in (look.judges.containers, look.containers, look.inits):
+        if found := next((one for one in group if one.failed), None):
+            return found
+    return next((one for one in look.judges.containers if one.ended), None)
+
+
+def _named(by: Container | None, look: Look, words: str | None) -> str | None:
+    """The container's name before its words, where the words alone would be taken for another one's."""
+    if by is None or words is None:
+        return words
+    if by.init:
+        return f"init container {by.name}: {words}"
+    alone = len(look.judges.containers) == 1 and by in look.judges.containers
+    return words if alone else f"{by.name}: {words}"
+
+
+def _terminating(look: Look, gone_by: float) -> Seen:
+    """Deleted, and not gone yet."""
+    seen, late = worst_of(look), look.now - gone_by
+    ended = [bool(one.ended) for one in look.judges.containers]
+    if late > OVERDUE and not (ended and all(ended)):
+        why = f"it should have been gone {span(late)} ago: its node does not answer, or its processes do not end"
+        kind = "network" if late > LONG_OVERDUE else None
+        return Seen(CellState.CANNOT_TELL, "Terminating", why, kind, seen.by)
+    if late > OVERDUE:
+        kept = ", ".join(_finalizers(look.meta)) or "its node"
+        why = f"its containers have ended, and {kept} keeps it for {span(late)}"
+        kind = "missing_cell" if late > LONG_OVERDUE else None
+        return Seen(CellState.CANNOT_TELL, "Terminating", why, kind, seen.by)
+    found = disruption(look.status)
+    if found is None:
+        why, kind = "it is being deleted", None
+    else:
+        why = ": ".join(filter(None, (found[0], found[1].says)))
+        kind = found[1].kind
+    state = CellState.RUNNING if seen.by and seen.by.runs else CellState.CANNOT_TELL
+    return Seen(state, "Terminating", why, kind, seen.by)
+
+
+def _finalizers(meta: Object) -> list[str]:
+    """What must be taken from it before it goes; that of every pod of a Job says nothing."""
+    found = meta.get("finalizers")
+    names = [raw({"name": one}, "name") for one in (found if isinstance(found, list) else ())[:3]]
+    return [name for name in names if name and not name.startswith("batch.kubernetes.io/")]
+
+
+def _running(look: Look) -> Seen:
+    seen = worst_of(look)
+    if seen.state is not CellState.RUNNING:
+        return seen
+    unready = condition(look.status, "Ready", holds=False)
+    if unready is None:
+        return _about_to_go(look, seen)
+    reason = text(unready, "reason")
+    # The controller of nodes sets Ready to False and leaves the rest: the kubelet no longer says anything.
+    if reason == "NodeNotReady" or (
+        reason is None and condition(look.status, "ContainersReady") is not None
+    ):
+        at = time(unready, "lastTransitionTime")
+        since = f" for {span(max(0.0, look.now - at))}" if at is not None else ""
+        words = f"its node does not answer{since}: its log cannot be followed"
+        return replace(seen, why="; ".join(filter(None, (words, seen.why))), finding="network")
+    if reason and reason != "ContainersNotReady":
+        seen = replace(seen, why="; ".join(filter(None, (reason, seen.why))))
+    return _about_to_go(look, seen)
+
+
+def _about_to_go(look: Look, seen: Seen) -> Seen:
+    """A pod that runs and is marked to be taken away."""
+    found = disruption(look.status)
+    if found is None:
+        return seen
+    words = ": ".join(filter(None, (found[0], found[1].says)))
+    return replace(
+        seen, why="; ".join(filter(None, (words, seen.why))), finding=found[1].kind or seen.finding
+    )
+
+
+def _pending(look: Look) -> Seen:
+    """Not placed, or held up by an init container, or by a container that cannot begin."""
+    refused = condition(look.status, "PodScheduled", holds=False)
+    if refused is not None:
+        return unplaced(look, refused)
+    if (held := held_by_init(look)) is not None:
+        return held
+    if any(one.shown for one in look.judges.containers):
+        return worst_of(look)
+    said = text(look.status, "message", SENTENCE)
+    since = time(look.meta, "creationTimestamp")
+    if text(look.spec, "nodeName") is None and not said:
+        return waits_for("Pending", None, UNPLACED, since, look.now, "no scheduler has placed it")
+    return Seen(CellState.PENDING, "Pending", said)
+
+
+# --- parts --------------------------------------------------------------------------------------------
 
 
 def _signal(ended: Object, exit_code: int | None) -> int | None:
@@ -282,39 +354,6 @@ def _signal(ended: Object, exit_code: int | None) -> int | None:
     if told := number(ended, "signal"):
         return told
     return exit_code - 128 if exit_code is not None and 128 < exit_code < 193 else None
-
-
-def _disruption(status: Object) -> str | None:
-    """Why the platform took it, in the API's own word."""
-    found = condition(status, "DisruptionTarget")
-    return text(found, "reason") if found else None
-
-
-def _finding(seen: _Seen, ended: str | None, displaced: bool) -> str | None:
-    if seen.state is CellState.FAILED:
-        if "OOMKilled" in (seen.word, ended):
-            return "host_oom"
-        if displaced or seen.word in ("Evicted", "Preempting"):
-            return "preempted"
-        return "time_limit" if seen.word == "DeadlineExceeded" else None
-    stuck = seen.state is CellState.PENDING and seen.word.removeprefix("Init:") in STUCK
-    return "missing_cell" if stuck else None
-
-
-def _displaced(status: Object) -> bool:
-    return _disruption(status) in DISPLACED
-
-
-def _main(meta: Object, spec: Object) -> str | None:
-    """The container whose end is the pod's end, as far as can be told: the default, else the first."""
-    names = [name for row in rows(spec, "containers") if (name := raw(row, "name", 63))]
-    named = raw(part(meta, "annotations"), DEFAULT_CONTAINER, 63)
-    return named if named in names else next(iter(names), None)
-
-
-def _of_container(status: Object, name: str | None) -> Object:
-    found = [row for row in rows(status, "containerStatuses") if row.get("name") == name]
-    return found[0] if found else {}
 
 
 def _index(meta: Object) -> int | None:

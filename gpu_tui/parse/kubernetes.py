@@ -153,6 +153,10 @@ def _job(item: Object, pods: Sequence[Pod]) -> Job | None:
         node=speaker.node if speaker else None,
         preempted=bool(speaker and speaker.preempted),
     )
+    if complete is not None and speaker is not None and speaker.state is CellState.SUSPICIOUS:
+        return replace(
+            job, state=speaker.state, word="Complete", why=_of(speaker), finding=speaker.finding
+        )
     if complete is not None:
         return replace(job, state=CellState.FINISHED, word="Complete", exit_code=0, signal=None)
     if failed is not None:

@@ -118,8 +118,7 @@ class Kubernetes:
         return tuple(
             f"pod {pod.name} on {pod.node or 'no node yet'} ({pod.word})"
             for pod in pods
-            if pod.state not in (CellState.FINISHED, CellState.FAILED)
-            or pod.word == "CrashLoopBackOff"
+            if not pod.over
         )
 
     async def stop(self, permit: StopPermit) -> Answer:
@@ -285,8 +284,8 @@ class Kubernetes:
 def _state_of(item: Object, pods: list[Pod]) -> tuple[str | None, str]:
     """A job's state for a meter. What is over has no pod that still runs."""
     spec, status = part(item, "spec"), part(item, "status")
-    odd = [pod for pod in pods if pod.state is CellState.CANNOT_TELL and pod.word != "Terminating"]
-    live = [pod for pod in pods if pod.state not in (CellState.FINISHED, CellState.FAILED)]
+    odd = [pod for pod in pods if _is_odd(pod)]
+    live = [pod for pod in pods if not pod.over]
     if odd:
         return None, odd[0].word
     for kind in ("Complete", "Failed"):
@@ -302,10 +301,14 @@ def _state_of_pod(pods: list[Pod]) -> tuple[str | None, str]:
     pod = pods[0] if pods else None
     if pod is None:
         return None, "no pod"
-    if pod.state is CellState.CANNOT_TELL and pod.word != "Terminating":
+    if _is_odd(pod):
         return None, pod.word
-    over = pod.state in (CellState.FINISHED, CellState.FAILED) and pod.word != "CrashLoopBackOff"
-    return "stopped" if over else "running", pod.word
+    return "stopped" if pod.over else "running", pod.word
+
+
+def _is_odd(pod: Pod) -> bool:
+    """Its phase says nothing of whether it still holds its node."""
+    return pod.state is CellState.CANNOT_TELL and pod.word not in ("Terminating", "NotReady")
 
 
 def _owner(meta: Object) -> dict[str, str]:

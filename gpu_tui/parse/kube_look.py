@@ -1,0 +1,43 @@
+"""One pod at one moment, taken apart, and the answer to one way of looking at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.kube_containers import Container, Judges
+from gpu_tui.parse.kube_object import Object, text
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one way of looking at a pod says of it. `by` is the container that says it."""
+
+    state: CellState
+    word: str
+    why: str | None = None
+    finding: str | None = None
+    by: Container | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One pod at one moment, taken apart."""
+
+    meta: Object
+    spec: Object
+    status: Object
+    inits: tuple[Container, ...]
+    containers: tuple[Container, ...]
+    judges: Judges
+    now: float
+
+    @property
+    def began(self) -> bool:
+        """A container of it has run."""
+        return any(one.runs or one.ended or one.restarts for one in self.containers)
+
+
+def phase_of(status: Object) -> str | None:
+    """Pending, Running, Succeeded, Failed or Unknown."""
+    return text(status, "phase")
