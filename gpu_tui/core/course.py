@@ -26,6 +26,7 @@ class Course:
     progress: Progress = field(default_factory=Progress)
     restarts: int = 0
     first: Place | None = None  # where this attempt was first seen
+    reached: int | None = None  # the epoch that the attempts before it came to
     _lowest: int | None = None  # epoch seen
     _stepped: bool = False  # steps of a known number are shown
     _whole: bool | None = None  # steps count the whole run, not one epoch
@@ -154,6 +155,8 @@ class Course:
             self._ended.add(old.steps)
         self._loops = self._loops or (new.epoch is None and new.steps in self._ended)
         self.restarts += 1
+        if old.epoch is not None:
+            self.reached = old.epoch if self.reached is None else max(self.reached, old.epoch)
         self._lowest, self.first = None, None
         self.progress = Progress(epochs=old.epochs)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpu_tui.core.restart_cost import with_cost
 from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, total_of
 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
@@ -74,6 +75,7 @@ class Job:
     expected_at: float | None = None
     at_once: int | None = None
     node_state: str | None = None
+    again: bool = False  # it runs after a restart, which `why` names
 
     @property
     def live(self) -> bool:
@@ -193,6 +195,8 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
     if job.state is CellState.FINISHED and seen.diverged:
         why = f"{row.why}; {LOSS_LOST}" if row.why else LOSS_LOST
         row = replace(row, state=CellState.SUSPICIOUS, why=why)
+    if job.again:
+        row = with_cost(row, seen.reached)
     if seen.eta is not None and job.live:
         row = replace(row, eta_seconds=seen.eta.seconds, eta_range=(seen.eta.low, seen.eta.high))
     return _counted(row)

@@ -64,6 +64,13 @@ OTHER_QUEUE = (
 )
 
 
+# By kind: the remedy of a finding about a job that a scheduler runs.
+OF_JOBS = {
+    "missing_cell": "It does not begin as things stand. Mend what is named (kubectl describe pod, scontrol show job), or cancel it.",
+    "network": "Look at its node (kubectl get nodes). The cluster replaces a job's pod some minutes after its node is lost.",
+}
+
+
 def remedy(kind: str) -> str:
     """The remedy for a finding kind; an unknown kind is a bug and raises KeyError."""
     return REMEDIES[kind]

@@ -20,6 +20,7 @@ from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.mount_state import READ_ONLY_KINDS, MountFault
 from gpu_tui.core.mount_state import REMEDIES as MOUNT_REMEDIES
 from gpu_tui.core.readings import GpuTable, Memory, Mount
+from gpu_tui.core.remedies import OF_JOBS
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
 from gpu_tui.core.vanished import UNTOLD
@@ -353,7 +354,7 @@ def _cells(seen: Now) -> Iterator[Condition]:
             kind = cell.finding or "crashed"
             yield Condition(
                 kind, Severity.SERIOUS, cell.why or "failed", source, cell.name,
-                since=since, since_basis=basis,
+                remedy=_for_job(cell), since=since, since_basis=basis,
             )  # fmt: skip
         elif (severity := hangs(cell)) is not None and not alone:
             yield Condition("stalled", severity, cell.why or "", source, cell.name)
@@ -362,7 +363,10 @@ def _cells(seen: Now) -> Iterator[Condition]:
                 UNTOLD, Severity.WARN, cell.why or "", source, cell.name, remedy=STARTED_AGAIN
             )
         elif cell.finding not in (None, UNTOLD):
-            yield Condition(cell.finding, Severity.WARN, cell.why or "", source, cell.name)
+            yield Condition(
+                cell.finding, Severity.WARN, cell.why or "", source, cell.name,
+                remedy=_for_job(cell),
+            )  # fmt: skip
         elif cell.name != seen.blamed and (words := cut_short(cell)) is not None:
             severity = Severity.SERIOUS if cut_early(cell) else Severity.WARN
             yield Condition(UNTOLD, severity, words, source, cell.name, remedy=CUT_SHORT)
@@ -383,6 +387,11 @@ def _nodes(seen: Now) -> Iterator[Condition]:
             "hardware", Severity.WARN, f"out of service: {node}; {there}", "scheduler",
             part=f"node:{node.partition(' ')[0]}", remedy=NODE_LEAVES,
         )  # fmt: skip
+
+
+def _for_job(cell: Cell) -> str | None:
+    """The remedy where it differs for a job of a scheduler."""
+    return OF_JOBS.get(cell.finding or "") if cell.job is not None else None
 
 
 def _alone(seen: Now) -> bool:

@@ -91,6 +91,7 @@ class CellEvidence:
     stalled: bool = False  # its counters stand still for far longer than they ever did
     part: float | None = None  # of the whole way, 0-1; None where its log shows no end
     begun: float | None = None  # the part at which this attempt was first seen
+    reached: int | None = None  # the epoch that the attempts before this one came to
     artifact_why: str | None = None  # where it is instead, or why that is not known
     best: Mapping[str, float] = field(default_factory=dict)  # its best_metrics.json
     # By its log it came to its end: the counters or the last words say so, and there is no failure.

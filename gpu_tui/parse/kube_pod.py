@@ -96,6 +96,11 @@ class Pod:
         return any(log.previous for log in self.logs)
 
     @property
+    def again(self) -> bool:
+        """Its main container runs after a restart."""
+        return self.live and self.restarts > 0
+
+    @property
     def live(self) -> bool:
         """Its main container runs."""
         return self.state is CellState.RUNNING

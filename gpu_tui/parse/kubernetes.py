@@ -209,6 +209,7 @@ def _going(
         started_at=speaker.started_at,
         finished_at=speaker.finished_at,
         finding=speaker.finding,
+        again=speaker.again,
     )
 
 
@@ -226,6 +227,7 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
         finished_at=pod.finished_at if pod else None,
         preempted=bool(pod and pod.preempted),
         finding=pod.finding if pod else None,
+        again=bool(pod and pod.again),
     )
     if done:
         row = replace(row, finding=None)
@@ -284,6 +286,7 @@ def _alone(pod: Pod) -> tuple[Job, Pod]:
         node=pod.node,
         preempted=pod.preempted,
         finding=pod.finding,
+        again=pod.again,
     )
     return job, pod
 

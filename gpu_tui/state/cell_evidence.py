@@ -126,5 +126,6 @@ def _traced(seen: CellEvidence, trace: CellTrace, planned: int | None, now: floa
         eta=trace.eta.estimate(now, planned),
         stalled=trace.eta.stalled(now),
         part=place.share(planned) if place else None,
+        reached=trace.course.reached,
         begun=trace.course.first.share(planned) if trace.course.first else None,
     )

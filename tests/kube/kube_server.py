@@ -107,18 +107,21 @@ class KubeServer:
         """The log of one container."""
         return self.logs.setdefault((namespace, pod, container), ContainerLog())
 
-    async def write(self, pod: str, *lines: tuple[str, str], end: bool = False) -> None:
+    async def write(
+        self, pod: str, *lines: tuple[str, str], end: bool = False, container: str = "main"
+    ) -> None:
         """Append stamped lines to a log, and maybe end it."""
-        log = self.log(pod)
+        log = self.log(pod, container)
         log.lines += lines
         log.ended = end
         async with log.changed:
             log.changed.notify_all()
 
-    async def restart(self, pod: str) -> None:
+    async def restart(self, pod: str, container: str = "main") -> None:
         """The container ends; its log becomes the previous one, and a new one begins."""
-        await self.write(pod, end=True)
-        self.previous["default", pod, "main"] = self.logs.pop(("default", pod, "main"))
+        await self.write(pod, end=True, container=container)
+        key = ("default", pod, container)
+        self.previous[key] = self.logs.pop(key)
 
     def drop_streams(self) -> int:
         """Cut every answer that is still going on; how many there were."""
@@ -283,7 +286,9 @@ class KubeServer:
         self, request: Request, namespace: str, pod: str, writer: asyncio.StreamWriter
     ) -> None:
         item, query = self._one("pods", namespace, pod), request.query
-        names = [container["name"] for container in item["spec"]["containers"]]
+        spec = item["spec"]
+        every = [*spec["containers"], *spec.get("initContainers", ())]
+        names = [container["name"] for container in every]
         name = query.get("container") or names[0]
         if name not in names:
             raise HttpError(400, "BadRequest", f"container {name} is not valid for pod {pod}")

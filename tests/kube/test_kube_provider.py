@@ -229,6 +229,27 @@ async def test_a_bare_pod(cluster: KubeServer, namespace: Instance) -> None:
     assert (await kube.read("pod/debug")).state == "gone"
 
 
+@pytest.mark.parametrize("other", [{"running": {}}, {"waiting": {"reason": "CrashLoopBackOff"}}])
+async def test_a_pod_whose_training_is_over_still_holds_its_node(
+    cluster: KubeServer, namespace: Instance, other: object
+) -> None:
+    """Only its phase says that no container of it runs any more."""
+    done = {"name": "train", **ended(0, "Completed")}
+    rows = [
+        {"name": "train", "state": {"terminated": done["terminated"]}},
+        {"name": "x", "state": other},
+    ]
+    train = {"name": "train", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    spec = {"containers": [train, {"name": "x"}]}
+    await cluster.put("pods", pod("debug", spec=spec, containerStatuses=rows))
+    kube = plane(namespace, "pod/debug")
+    assert (await kube.read("pod/debug")).state == "running"
+    assert await kube.at_work("pod/debug") == ("pod debug on gpu-node-1 (Completed)",)
+    spec = {"containers": [{"name": "train"}, {"name": "x"}]}  # which of them trains is not said
+    await cluster.put("pods", pod("debug", spec=spec, containerStatuses=rows))
+    assert (await kube.read("pod/debug")).state == "running"
+
+
 @pytest.mark.parametrize("id", ["train-a", "node/x", "job/../x", "job/A", "job/a b", "job/", None])
 def test_an_id_is_one_object(id: str | None) -> None:
     scope = SchedulerScope(kubectl="local")

@@ -1,0 +1,58 @@
+"""What a restart cost by the log, and when it is got over."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.core.course import Course
+from gpu_tui.core.jobs import Job, JobTable, with_jobs
+from gpu_tui.core.logs import Progress
+from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
+
+KILLED = Job(
+    "pod/p", "p", CellState.RUNNING, "Running", "restarted 2 times", finding="host_oom", again=True
+)
+
+
+def cell(job: Job, **seen: int) -> Cell:
+    table = JobTable("kubernetes", (job,))
+    queue = with_jobs(Queue(), [table], {"p": CellEvidence(**seen)}, box_now=0.0)  # type: ignore[arg-type]
+    return queue.cells[0]
+
+
+@pytest.mark.parametrize(
+    ("epoch", "reached", "words", "finding"),
+    [
+        (2, 7, "Running: restarted 2 times, back at epoch 2 after epoch 7", "host_oom"),
+        (7, 7, "Running: restarted 2 times", "host_oom"),
+        (8, 7, "Running: restarted 2 times", "host_oom"),
+        (9, 7, "Running: restarted 2 times", None),
+        (101, 100, "Running: restarted 2 times", "host_oom"),
+        (111, 100, "Running: restarted 2 times", None),
+    ],
+)
+def test_a_restart_costs_epochs_until_the_run_is_well_beyond_it(
+    epoch: int, reached: int, words: str, finding: str | None
+) -> None:
+    row = cell(KILLED, epoch=epoch, reached=reached)
+    assert (row.why, row.finding) == (words, finding)
+
+
+def test_only_the_finding_of_a_restart_is_got_over() -> None:
+    other = Job(
+        "pod/p", "p", CellState.RUNNING, "Running", "its node", finding="network", again=True
+    )
+    assert cell(other, epoch=90, reached=7).finding == "network"
+    never = Job("pod/p", "p", CellState.RUNNING, "Running", "x", finding="host_oom")
+    assert cell(never, epoch=2, reached=7).why == "Running: x"
+    assert cell(KILLED, epoch=2).why == "Running: restarted 2 times"
+
+
+def test_a_course_keeps_the_furthest_epoch_of_the_attempts_before() -> None:
+    course = Course()
+    for epoch in (1, 2, 7, 1, 2, 3, 1, 2):
+        course.take(Progress(epoch=epoch, epochs=50), float(epoch))
+    assert (course.reached, course.progress.epoch, course.restarts) == (7, 2, 2)
+    fresh = Course()
+    fresh.take(Progress(epoch=1, epochs=50), 1.0)
+    assert fresh.reached is None
