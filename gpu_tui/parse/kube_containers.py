@@ -57,7 +57,7 @@ SIDECAR = re.compile(
     r"|cloud-?sql-.*|gcs-?fuse.*|s3fs|goofys|juicefs.*|jfs-mount|git-sync|oauth2-.*|kube-rbac-.*|queue-proxy"
     r"|tensorboard|metrics-logger-.*|jaeger-agent|node-problem-detector|wait"
 )
-SETTLED, LONGEST_WATCH = 600.0, 86_400.0  # seconds: see `_ran_on`
+SETTLED, LONGEST_WATCH = 600.0, 86_400.0  # seconds: see `got_over`
 # A node that restarted has lost the end of the container. Source: kubelet, `ContainerStatusUnknown` (exit 137)
 # and containerd's `Unknown` (exit 255).
 END_LOST = frozenset({"ContainerStatusUnknown", "Unknown"})
@@ -244,7 +244,10 @@ def restart_words(one: Container, now: float) -> str | None:
 
 def restart_finding(one: Container, now: float) -> str | None:
     """The kind of finding that the last restart is; None where it ended well or has run on since."""
-    if not one.restarts or not one.before or _ran_on(one, now):
+    if not one.restarts or not one.before:
+        return None
+    begun, over = time(one.before, "startedAt"), time(one.before, "finishedAt")
+    if got_over(time(one.running, "startedAt"), begun, over, now):
         return None
     if killed_for_memory(one.before):
         return "host_oom"
@@ -253,12 +256,12 @@ def restart_finding(one: Container, now: float) -> str | None:
     return "crashed" if number(one.before, "exitCode") else None
 
 
-def _ran_on(one: Container, now: float) -> bool:
-    """It has run well beyond the place that the attempt before had reached, as far as times can say that."""
-    since = time(one.running, "startedAt")
+def got_over(since: float | None, begun: float | None, over: float | None, now: float) -> bool:
+    """A run that goes on since `since` is well beyond the place that the attempt before (from `begun` to `over`) had
+    reached, as far as times can say that.
+    """
     if since is None:
         return False
-    begun, over = time(one.before, "startedAt"), time(one.before, "finishedAt")
     took = max(0.0, over - begun) if begun is not None and over is not None else 0.0
     return now - since > max(SETTLED, min(1.5 * took, LONGEST_WATCH))
 

@@ -59,7 +59,7 @@ class Pod:
 
     `word` is what kubectl shows as its status. `logs` are those that may be there to read, of the containers
     that its state is judged by: one mostly, two where two hold GPUs. `over`: its phase is Succeeded or Failed,
-    so no container of it runs or will. `finding` is the kind of finding that its state is, None where it is
+    so no container of it runs or will. `retried`: it does the work of one that failed. `finding` is the kind of finding that its state is, None where it is
     none or a plain crash.
     """
 
@@ -84,6 +84,7 @@ class Pod:
     logs: tuple[ContainerLog, ...] = ()
     over: bool = False
     finding: str | None = None
+    retried: bool = False
 
     @property
     def log(self) -> bool:
@@ -97,8 +98,8 @@ class Pod:
 
     @property
     def again(self) -> bool:
-        """Its main container runs after a restart."""
-        return self.live and self.restarts > 0
+        """Its main container runs after a restart, or after another pod failed."""
+        return self.live and (self.restarts > 0 or self.retried)
 
     @property
     def live(self) -> bool:

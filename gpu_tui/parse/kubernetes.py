@@ -25,6 +25,7 @@ from gpu_tui.parse.kube_object import (
     time,
 )
 from gpu_tui.parse.kube_pod import Pod, read_pod
+from gpu_tui.parse.kube_retries import with_try_before
 
 SOURCE = "kubernetes"
 INDEXES_KEPT = 1_000  # rows of one indexed job
@@ -73,7 +74,7 @@ def parse_jobs(data: bytes, now: float) -> Look:
     for item in jobs:
         uid = raw(part(item, "metadata"), "uid", 64) or ""
         known.add(uid)
-        found += _rows(item, owned.get(uid, []))
+        found += _rows(item, owned.get(uid, []), now)
     found += [_alone(pod) for pod in pods if pod.owner is None or pod.owner.uid not in known]
     found = _named_once(found)
     kept = found[:JOBS_KEPT]
@@ -90,15 +91,15 @@ def parse_jobs(data: bytes, now: float) -> Look:
 # --- a Job --------------------------------------------------------------------------------------------
 
 
-def _rows(item: Object, pods: Sequence[Pod]) -> Iterator[tuple[Job, Pod | None]]:
+def _rows(item: Object, pods: Sequence[Pod], now: float) -> Iterator[tuple[Job, Pod | None]]:
     """One row, or one per index."""
     spec = part(item, "spec")
     completions = number(spec, "completions") or 1
-    whole = _job(item, pods)
+    whole = _job(item, pods, now)
     if whole is None:
         return
     if spec.get("completionMode") != "Indexed" or completions < 2:
-        yield whole, _speaker(pods)
+        yield whole, _speaker(pods, now)
         return
     status = part(item, "status")
     done, failed = _indexes(status, "completedIndexes"), _indexes(status, "failedIndexes")
@@ -106,7 +107,7 @@ def _rows(item: Object, pods: Sequence[Pod]) -> Iterator[tuple[Job, Pod | None]]
     for pod in pods:
         by_index.setdefault(pod.index, []).append(pod)
     for index in range(min(completions, INDEXES_KEPT)):
-        speaker = _speaker(by_index.get(index, ()))
+        speaker = _speaker(by_index.get(index, ()), now)
         yield _part(whole, index, speaker, done=index in done, failed=index in failed), speaker
 
 
@@ -117,13 +118,13 @@ def _beyond(item: Object) -> int:
     return max(0, (number(spec, "completions") or 1) - INDEXES_KEPT) if indexed else 0
 
 
-def _job(item: Object, pods: Sequence[Pod]) -> Job | None:
+def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
     meta, spec, status = part(item, "metadata"), part(item, "spec"), part(item, "status")
     name = raw(meta, "name")
     if name is None:
         return None
     complete, failed = condition(status, "Complete"), condition(status, "Failed")
-    speaker = _speaker(pods)
+    speaker = _speaker(pods, now)
     tries, limit = number(status, "failed") or 0, number(spec, "backoffLimit")
     limit = DEFAULT_RETRIES if limit is None else limit
     begun = time(status, "startTime")
@@ -243,12 +244,12 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
     return replace(row, state=CellState.PENDING, word="Pending", why="no pod yet")
 
 
-def _speaker(pods: Iterable[Pod]) -> Pod | None:
-    """The pod that says most of a job: one that runs, else the newest."""
+def _speaker(pods: Sequence[Pod], now: float) -> Pod | None:
+    """The pod that says most of a job: one that runs, else the newest; with how the try before it ended."""
     ordered = sorted(pods, key=lambda pod: (pod.created_at or 0.0, pod.name))
     live = [pod for pod in ordered if pod.live]
     best = live or ordered
-    return best[-1] if best else None
+    return with_try_before(best[-1], pods, now) if best else None
 
 
 def _of(pod: Pod | None) -> str | None:

@@ -195,7 +195,7 @@ def test_an_end_has_its_code_and_its_signal() -> None:
                 pod("a-1", of="a", phase="Failed", state=ended(1), created="10:00:06"),
                 pod("a-2", of="a", created="10:10:00"),
             ),
-            ("running", "Running", "1 of 4 retries used"),
+            ("running", "Running", "the pod before ended 22.5 h ago: exit 1; 1 of 4 retries used"),
         ),
         (
             (
