@@ -14,8 +14,18 @@ from gpu_tui.parse.kube_containers import (
     started,
 )
 from gpu_tui.parse.kube_look import Look, Seen
-from gpu_tui.parse.kube_object import NOTHING, SENTENCE, Object, condition, raw, rows, text, time
-from gpu_tui.parse.kube_reasons import IMAGE_REASONS, LONG_INIT, UNPLACED, WAITS, Wait
+from gpu_tui.parse.kube_object import (
+    NOTHING,
+    SENTENCE,
+    Object,
+    condition,
+    part,
+    raw,
+    rows,
+    text,
+    time,
+)
+from gpu_tui.parse.kube_reasons import IMAGE_REASONS, LONG_INIT, NO_POD, UNPLACED, WAITS, Wait
 
 
 def unplaced(look: Look, row: Object) -> Seen:
@@ -59,6 +69,24 @@ def _init(one: Container, word: str, look: Look) -> Seen:
     if reason and reason != "PodInitializing":
         word = f"Init:{reason}"
     return replace(seen, word=word, why=f"{what} {seen.why or 'has not begun'}")
+
+
+def suspended_in(meta: Object, status: Object, now: float) -> Seen:
+    """A suspended Job: held by its owner, or waiting in a queue of Kueue.
+
+    Source of the label: kueue.sigs.k8s.io/docs/tasks/run/jobs.
+    """
+    queue = raw(part(meta, "labels"), "kueue.x-k8s.io/queue-name", 63)
+    if queue is None:
+        return Seen(CellState.PENDING, "Suspended")
+    since = time(condition(status, "Suspended") or NOTHING, "lastTransitionTime")
+    since = since or time(meta, "creationTimestamp")
+    return waits_for("Suspended", f"waits in Kueue's queue {queue}", Wait(None), since, now, None)
+
+
+def without_pod(since: float | None, now: float) -> Seen:
+    """A Job whose controller has made no pod: a quota or an admission webhook refuses it, or no controller works."""
+    return waits_for("Pending", "no pod yet", NO_POD, since, now, None)
 
 
 def container_waits(one: Container, reason: str, look: Look, since: float | None) -> Seen:

@@ -26,6 +26,7 @@ from gpu_tui.parse.kube_object import (
 )
 from gpu_tui.parse.kube_pod import Pod, read_pod
 from gpu_tui.parse.kube_retries import with_try_before
+from gpu_tui.parse.kube_waiting import suspended_in, without_pod
 
 SOURCE = "kubernetes"
 INDEXES_KEPT = 1_000  # rows of one indexed job
@@ -172,7 +173,14 @@ def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
             finding=late or (speaker.finding if speaker else None),
         )
     if suspended:
-        return replace(job, word="Suspended", started_at=None)
+        seen = suspended_in(meta, status, now)
+        return replace(job, word=seen.word, why=seen.why, started_at=None)
+    if speaker is None and number(status, "active"):
+        state = CellState.RUNNING if number(status, "ready") else CellState.CANNOT_TELL
+        return replace(job, state=state, word="Active", why="its pods are not in the list")
+    if speaker is None and not tries:
+        seen = without_pod(begun or job.submitted_at, now)
+        return replace(job, why=seen.why, finding=seen.finding, started_at=None)
     return _going(job, status, speaker, tries, limit, completions=number(spec, "completions"))
 
 
@@ -193,8 +201,7 @@ def _going(
     if tries:
         counts.append(f"{tries} of {limit} retries used")
     if speaker is None:
-        counts.insert(0, "waits for its next pod" if tries else "no pod yet")
-        return replace(job, why="; ".join(counts), started_at=job.started_at if tries else None)
+        return replace(job, why="; ".join(("waits for its next pod", *counts)))
     words = [*filter(None, [speaker.why]), *counts]
     state, word = speaker.state, speaker.word
     if speaker.preempted and state is CellState.FAILED:

@@ -101,6 +101,25 @@ def test_the_trainer_goes_before_the_sidecar_that_still_runs() -> None:
     assert done.why == "istio-proxy still runs in its pod"
 
 
+def test_a_job_without_a_pod_waits_for_long_and_a_queue_is_no_alarm() -> None:
+    def only(item: Any) -> Any:
+        (row,) = parse_jobs(json.dumps({"items": [item]}).encode(), NOON).table.jobs
+        return row
+
+    refused = only(job("a"))
+    assert (refused.state, refused.finding) == (CellState.PENDING, "missing_cell")
+    assert refused.why == "no pod yet for 120 min"
+    new = job("a")
+    new["status"]["startTime"] = at("11:59:50")
+    assert (only(new).why, only(new).finding) == ("no pod yet", None)
+    queued = job("a", spec={"suspend": True}, conditions=[condition("Suspended", clock="11:00:00")])
+    queued["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "ml"}
+    assert (only(queued).why, only(queued).finding) == (
+        "waits in Kueue's queue ml for 60 min",
+        None,
+    )
+
+
 def test_a_native_sidecar_is_never_judged() -> None:
     proxy = box("proxy-of-ours", RUNS, restartPolicy="Always", started=True)
     done = read(several(box("train", ended(0, "Completed")), inits=(proxy,), phase="Running"))

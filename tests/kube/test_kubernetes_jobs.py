@@ -187,7 +187,10 @@ def test_an_end_has_its_code_and_its_signal() -> None:
             ("failed", "BackoffLimitExceeded", "OOMKilled: exit 137"),
         ),
         ((job("a", spec={"suspend": True}),), ("pending", "Suspended", None)),
-        ((job("a"),), ("pending", "Pending", "no pod yet")),
+        ((job("a"),), ("pending", "Pending", "no pod yet for 24.0 h")),
+        # Its pods are there, and do not carry the label that is asked for.
+        ((job("a", active=1, ready=1),), ("running", "Active", "its pods are not in the list")),
+        ((job("a", active=1, ready=0),), ("cannot-tell", "Active", "its pods are not in the list")),
         ((job("a", failed=2),), ("pending", "Pending", "waits for its next pod; 2 of 4 retries used")),
         (
             (
