@@ -20,7 +20,7 @@ from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.mount_state import READ_ONLY_KINDS, MountFault
 from gpu_tui.core.mount_state import REMEDIES as MOUNT_REMEDIES
 from gpu_tui.core.readings import GpuTable, Memory, Mount
-from gpu_tui.core.remedies import OF_JOBS
+from gpu_tui.core.remedies import OF_JOBS, RESTART
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
 from gpu_tui.core.vanished import UNTOLD
@@ -365,7 +365,7 @@ def _cells(seen: Now) -> Iterator[Condition]:
         elif cell.finding not in (None, UNTOLD):
             yield Condition(
                 cell.finding, Severity.WARN, cell.why or "", source, cell.name,
-                remedy=_for_job(cell),
+                part=RESTART if cell.finding == "crashed" else None, remedy=_for_job(cell),
             )  # fmt: skip
         elif cell.name != seen.blamed and (words := cut_short(cell)) is not None:
             severity = Severity.SERIOUS if cut_early(cell) else Severity.WARN
@@ -391,6 +391,8 @@ def _nodes(seen: Now) -> Iterator[Condition]:
 
 def _for_job(cell: Cell) -> str | None:
     """The remedy where it differs for a job of a scheduler."""
+    if cell.finding == "crashed":
+        return None if cell.state is CellState.FAILED else OF_JOBS[RESTART]
     return OF_JOBS.get(cell.finding or "") if cell.job is not None else None
 
 

@@ -13,7 +13,7 @@ from gpu_tui.parse.kube_containers import (
     restart_words,
 )
 from gpu_tui.parse.kube_look import Look, Seen, phase_of
-from gpu_tui.parse.kube_object import SENTENCE, number, text
+from gpu_tui.parse.kube_object import SENTENCE, clauses, number, text
 from gpu_tui.parse.kube_waiting import begins_since, container_waits
 
 # The state of a pod is that of the worst container that counts.
@@ -41,14 +41,14 @@ def worst_of(look: Look) -> Seen:
     if worst.state in (CellState.FINISHED, CellState.FAILED, CellState.SUSPICIOUS) and runs:
         words = f"{', '.join(runs[:3])} still run{'s' if len(runs) == 1 else ''} in its pod"
         if worst.word != "CrashLoopBackOff" and phase_of(look.status) == "Running":
-            worst = replace(worst, why="; ".join(filter(None, (worst.why, words))))
+            worst = replace(worst, why=clauses(worst.why, words))
     if len(every) == 1 or worst.by is None:
         return worst
     others = [f"{seen.by.name} {seen.word}" for seen in every[1:4] if seen.by]
-    words = "; ".join((": ".join(filter(None, (worst.by.name, worst.why or worst.word))), *others))
+    every_word = clauses(f"{worst.by.name}: {worst.why or worst.word}", *others)
     finding = next((seen.finding for seen in every if seen.finding), None)
     same = all(seen.state is worst.state and not seen.why for seen in every)
-    return replace(worst, why=None if same else words, finding=worst.finding or finding)
+    return replace(worst, why=None if same else every_word, finding=worst.finding or finding)
 
 
 def _untold(every: list[Seen]) -> Seen:
@@ -78,8 +78,9 @@ def _container(one: Container, look: Look) -> Seen:
     if not reason:
         return Seen(CellState.CANNOT_TELL, "Running", "nothing is said of its container", by=one)
     seen = container_waits(one, reason, look, begins_since(one, look))
-    words = "; ".join(filter(None, (seen.why, again)))
-    return replace(seen, why=words or None, finding=seen.finding or restart_finding(one, look.now))
+    return replace(
+        seen, why=clauses(seen.why, again), finding=seen.finding or restart_finding(one, look.now)
+    )
 
 
 def _ended(one: Container) -> Seen:
@@ -102,7 +103,7 @@ def _crash_loop(one: Container, again: str | None) -> Seen:
     word, code = "CrashLoopBackOff", number(one.before, "exitCode")
     if code == 0 and not killed_for_memory(one.before):
         why = "it ended with exit 0 and is to run again (restartPolicy Always)"
-        return Seen(CellState.PENDING, word, "; ".join(filter(None, (why, again))), by=one)
-    words = "; ".join(filter(None, (again, text(one.before, "message", SENTENCE))))
+        return Seen(CellState.PENDING, word, clauses(why, again), by=one)
+    words = clauses(again, text(one.before, "message", SENTENCE))
     oom = "host_oom" if killed_for_memory(one.before) else None
-    return Seen(CellState.FAILED, word, words or None, oom, one)
+    return Seen(CellState.FAILED, word, words, oom, one)

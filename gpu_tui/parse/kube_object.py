@@ -66,6 +66,12 @@ def raw(value: Object, key: str, most: int = 253) -> str | None:
     return found if named and isinstance(found, str) else None
 
 
+def clauses(*parts: str | None) -> str | None:
+    """Several sentences as the clauses of one, each once; None where there is none."""
+    found = [part for part in dict.fromkeys(parts) if part]
+    return "; ".join([*(part.rstrip(". ") for part in found[:-1]), *found[-1:]]) or None
+
+
 def number(value: Object, key: str) -> int | None:
     """A whole number."""
     found = value.get(key)

@@ -25,6 +25,7 @@ from gpu_tui.parse.kube_object import (
     NOTHING,
     SENTENCE,
     Object,
+    clauses,
     condition,
     flag,
     number,
@@ -251,9 +252,9 @@ def _failed(look: Look) -> Seen:
         text(status, "message", SENTENCE),
         _named(by, look, end_words(ended, word)),
     )
-    words = "; ".join(part for part in dict.fromkeys(parts) if part and part != word)
+    words = clauses(*(part for part in parts if part != word))
     state = CellState.SKIPPED if cause and cause.own else CellState.FAILED
-    return Seen(state, word, words or None, kind, by)
+    return Seen(state, word, words, kind, by)
 
 
 def _to_blame(look: Look) -> Container | None:
@@ -319,9 +320,9 @@ def _running(look: Look) -> Seen:
         at = time(unready, "lastTransitionTime")
         since = f" for {span(max(0.0, look.now - at))}" if at is not None else ""
         words = f"its node does not answer{since}: its log cannot be followed"
-        return replace(seen, why="; ".join(filter(None, (words, seen.why))), finding="network")
+        return replace(seen, why=clauses(words, seen.why), finding="network")
     if reason and reason != "ContainersNotReady":
-        seen = replace(seen, why="; ".join(filter(None, (reason, seen.why))))
+        seen = replace(seen, why=clauses(reason, seen.why))
     return _about_to_go(look, seen)
 
 
@@ -331,9 +332,7 @@ def _about_to_go(look: Look, seen: Seen) -> Seen:
     if found is None:
         return seen
     words = ": ".join(filter(None, (found[0], found[1].says)))
-    return replace(
-        seen, why="; ".join(filter(None, (words, seen.why))), finding=found[1].kind or seen.finding
-    )
+    return replace(seen, why=clauses(words, seen.why), finding=found[1].kind or seen.finding)
 
 
 def _pending(look: Look) -> Seen:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpu_tui.core.facts import span
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import got_over
+from gpu_tui.parse.kube_object import clauses
 from gpu_tui.parse.kube_pod import Pod
 
 
@@ -17,7 +18,7 @@ def with_try_before(pod: Pod, pods: Iterable[Pod], now: float) -> Pod:
     if before is None:
         return pod
     finding = pod.finding or _finding(before, pod, now)
-    why = "; ".join(filter(None, (pod.why, _words(before, now))))
+    why = clauses(pod.why, _words(before, now))
     return replace(pod, why=why, finding=finding, retried=True)
 
 

@@ -18,6 +18,7 @@ from gpu_tui.parse.kube_object import (
     NOTHING,
     SENTENCE,
     Object,
+    clauses,
     condition,
     part,
     raw,
@@ -60,7 +61,7 @@ def _init(one: Container, word: str, look: Look) -> Seen:
         end, reason = one.ended or one.before, reason or "Error"
         kind = "host_oom" if killed_for_memory(end) else "missing_cell"
         last = end_words(one.ended, reason) if one.ended else text(end, "message", SENTENCE)
-        words = "; ".join(filter(None, (last, again)))
+        words = clauses(last, again)
         return Seen(CellState.FAILED, f"Init:{reason}", f"{what}: {words}", kind)
     if one.runs:
         since = time(one.running, "startedAt")

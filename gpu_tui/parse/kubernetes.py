@@ -15,6 +15,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_object import (
     SENTENCE,
     Object,
+    clauses,
     condition,
     flag,
     items_of,
@@ -169,7 +170,7 @@ def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
             job,
             state=CellState.FAILED,
             word=word,
-            why="; ".join(filter(None, words)) or None,
+            why=clauses(*words),
             finding=late or (speaker.finding if speaker else None),
         )
     if suspended:
@@ -212,7 +213,7 @@ def _going(
         job,
         state=state,
         word=word,
-        why="; ".join(words) or None,
+        why=clauses(*words),
         ends_by=min(filter(None, (job.ends_by, speaker.ends_by)), default=None),
         started_at=speaker.started_at,
         finished_at=speaker.finished_at,

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_tui.core.course import Course
+from gpu_tui.core.events import LinkChanged, Sampled
+from gpu_tui.core.fleet import HERE, Fleet, Instance, LinkState
 from gpu_tui.core.jobs import Job, JobTable, with_jobs
 from gpu_tui.core.logs import Progress
+from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
+from gpu_tui.state.history import NoHistory
+from gpu_tui.state.store import Store
+
+CLUSTER = Instance("lab", HERE, "kubernetes", scheduler="kubernetes")
 
 KILLED = Job(
     "pod/p", "p", CellState.RUNNING, "Running", "restarted 2 times", finding="host_oom", again=True
@@ -36,6 +45,18 @@ def test_a_restart_costs_epochs_until_the_run_is_well_beyond_it(
 ) -> None:
     row = cell(KILLED, epoch=epoch, reached=reached)
     assert (row.why, row.finding) == (words, finding)
+
+
+def test_a_restart_is_a_warning_of_its_own_part() -> None:
+    """A `crashed` of the part None would be an end of the run, and its log would be read as that of one."""
+    row = replace(KILLED, finding="crashed")
+    store = Store(Fleet(None, (CLUSTER,)), {}, NoHistory())
+    store.apply(LinkChanged("lab", 100.0, LinkState("live", since=100.0)))
+    table = JobTable("kubernetes", (row,))
+    store.apply(Sampled("lab", 100.0, "kubernetes", Reading(table, 100.0, 60.0)))
+    (finding,) = store.view(100.0)["lab"].findings
+    assert (finding.kind, finding.part, finding.severity.value) == ("crashed", "restart", "warn")
+    assert finding.remedy.startswith("It runs again.")
 
 
 def test_only_the_finding_of_a_restart_is_got_over() -> None:
