@@ -38,6 +38,11 @@ ACCELERATOR = re.compile(
     r"[a-z0-9._-]*|gpu\.intel\.com/xe|cloud-tpus\.google\.com/.*",
     re.IGNORECASE,
 )
+# Of these the amount is a number of devices, and not a share of one's memory or cores.
+COUNTED = re.compile(
+    r".*/(?:\w*(?:gpu|tpu|npu|mlu|dcu|gcu|xpu|ipu|neuron|gaudi)|gpu\.shared|neurondevice|ascend\w*|mig-.*|i915|xe)",
+    re.IGNORECASE,
+)
 # The name that an operator demands of the container which it judges a replica by.
 # Source: kubeflow.org/docs/components/trainer/legacy-v1, argo-workflows.readthedocs.io (sidecars).
 OPERATORS = {
@@ -47,15 +52,18 @@ OPERATORS = {
     "MXJob": "mxnet",
     "PaddleJob": "paddle",
     "JAXJob": "jax",
+    "RayCluster": "ray-head",
+    "SparkApplication": "spark-kubernetes-driver",
     "Workflow": "main",
 }
 # Containers that injectors and operators add: service meshes, log and metric shippers, mounts, syncs.
 SIDECAR = re.compile(
-    r"(?:.*-)?(?:proxy|sidecar|exporter|collector|shipper|envoy|daprd)(?:-.*)?"
+    r"(?:.*-)?(?:proxy|sidecar|exporter|collector|shipper|uploader|watcher|syncer|envoy|daprd)(?:-.*)?"
     r"|istio-.*|linkerd-.*|consul-.*|kuma-.*|vault-agent.*|datadog-agent|trace-agent|aws-.*-agent|xray-daemon"
     r"|fluent-?(?:bit|d)|filebeat|promtail|alloy|telegraf|vector|logrotate|log-?tailer|otc-container|otel-.*"
     r"|cloud-?sql-.*|gcs-?fuse.*|s3fs|goofys|juicefs.*|jfs-mount|git-sync|oauth2-.*|kube-rbac-.*|queue-proxy"
     r"|tensorboard|metrics-logger-.*|jaeger-agent|node-problem-detector|wait"
+    r"|autoscaler|determined-fluent.*|tcpxo?-daemon|tcpd-daemon|fastrak-daemon|.+-sync"
 )
 SETTLED, LONGEST_WATCH = 600.0, 86_400.0  # seconds: see `got_over`
 # A node that restarted has lost the end of the container. Source: kubelet, `ContainerStatusUnknown` (exit 137)
@@ -93,6 +101,7 @@ class Container:
     init: bool = False
     extra: bool = False
     device: bool = False
+    devices: int = 0  # how many it asks for
 
     @property
     def running(self) -> Object:
@@ -167,9 +176,8 @@ def containers_of(spec: Object, status: Object, *, init: bool = False) -> tuple[
         row = asked.get(name, NOTHING)
         extra = row.get("restartPolicy") == "Always" if init else bool(SIDECAR.fullmatch(name))
         image = text(row, "image", SENTENCE)
-        found.append(
-            Container(name, shown.get(name, NOTHING), image, init, extra, _has_device(row))
-        )
+        asks, many = _devices(row)
+        found.append(Container(name, shown.get(name, NOTHING), image, init, extra, asks, many))
     return tuple(found)
 
 
@@ -198,14 +206,27 @@ def judged_by(
     return Judges(others or tuple(containers), told=not containers)
 
 
-def _has_device(row: Object) -> bool:
-    """It asks for an accelerator: an extended resource, or a claim (Dynamic Resource Allocation)."""
+def devices_of(spec: Object) -> int | None:
+    """How many accelerators the containers of a pod ask for; None where none is asked for as a number."""
+    return sum(one.devices for one in containers_of(spec, NOTHING)) or None
+
+
+def _devices(row: Object) -> tuple[bool, int]:
+    """Whether a container asks for an accelerator (an extended resource, or a claim of Dynamic Resource Allocation),
+    and for how many.
+    """
     resources = part(row, "resources")
+    asked: dict[str, int] = {}
     for key in ("limits", "requests"):
         for name, amount in islice(part(resources, key).items(), CONTAINERS_READ):
             if ACCELERATOR.fullmatch(name[:253]) and amount not in ("0", 0, None, ""):
-                return True
-    return any(True for _ in rows(resources, "claims"))
+                asked.setdefault(name, _count(amount) if COUNTED.fullmatch(name[:253]) else 0)
+    return bool(asked) or any(True for _ in rows(resources, "claims")), sum(asked.values())
+
+
+def _count(amount: object) -> int:
+    word = str(amount)[:6] if isinstance(amount, int | str) else ""
+    return int(word) if word.isascii() and word.isdigit() else 0
 
 
 def end_words(ended: Object, beside: str | None = None) -> str | None:

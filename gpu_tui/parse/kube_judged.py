@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import (
+    DEFAULT_CONTAINER,
     Container,
     end_words,
     killed_for_memory,
@@ -58,7 +59,7 @@ def _untold(every: list[Seen]) -> Seen:
         for seen in every[:4]
         if seen.by
     )
-    words = f"which of its containers trains is not said ({names})"
+    words = f"which of its containers trains is not said ({names}): {DEFAULT_CONTAINER[0]} would name it"
     if all(seen.state is every[0].state for seen in every):
         return replace(every[0], why=words)
     return Seen(CellState.CANNOT_TELL, "NotReady", words, by=every[0].by)

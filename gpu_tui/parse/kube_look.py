@@ -18,6 +18,7 @@ class Seen:
     why: str | None = None
     finding: str | None = None
     by: Container | None = None
+    reason: str | None = None  # the code of why it waits, where that is not its word
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from gpu_tui.parse.instants import epoch_of
 
 Object = Mapping[str, object]
 WORD, SENTENCE = 80, 240  # characters that are kept
+ROWS_READ = 1_000  # of a list within one object
 LARGEST = 10**11  # of a count, or of seconds: a time that they make is one of the calendar
 NOTHING: Object = {}
 
@@ -41,9 +42,10 @@ def part(value: object, *path: str) -> Object:
 
 
 def rows(value: Object, key: str) -> Iterator[Object]:
-    """The mappings of a list."""
+    """The first mappings of a list."""
     found = value.get(key)
-    yield from (row for row in (found if isinstance(found, list) else ()) if isinstance(row, dict))
+    kept = found[:ROWS_READ] if isinstance(found, list) else ()
+    yield from (row for row in kept if isinstance(row, dict))
 
 
 def text(value: Object, key: str, most: int = WORD) -> str | None:

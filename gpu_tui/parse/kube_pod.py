@@ -86,6 +86,8 @@ class Pod:
     over: bool = False
     finding: str | None = None
     retried: bool = False
+    gpus: int | None = None  # that its containers ask for
+    reason: str | None = None  # the code of why it waits, where that is not its word
 
     @property
     def log(self) -> bool:
@@ -150,6 +152,8 @@ def read_pod(item: Object, now: float) -> Pod | None:
         logs=_logs(look, seen),
         over=phase_of(status) in ("Succeeded", "Failed"),
         finding=seen.finding,
+        gpus=sum(one.devices for one in containers) or None,
+        reason=seen.reason,
     )
 
 

@@ -39,7 +39,8 @@ def unplaced(look: Look, row: Object) -> Seen:
         names = ", ".join([name for name in gates if name][:3])
         says = f"held by {names}" if names else message
         return waits_for(reason, None, WAITS[reason], since, look.now, says)
-    return waits_for("Pending", reason or "not placed", UNPLACED, since, look.now, message)
+    seen = waits_for("Pending", reason or "not placed", UNPLACED, since, look.now, message)
+    return replace(seen, reason=reason)
 
 
 def held_by_init(look: Look) -> Seen | None:

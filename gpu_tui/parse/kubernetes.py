@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.kube_containers import devices_of
 from gpu_tui.parse.kube_object import (
+    LARGEST,
     SENTENCE,
     Object,
     clauses,
@@ -155,6 +157,8 @@ def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
         restarts=restarts,
         node=speaker.node if speaker else None,
         preempted=bool(speaker and speaker.preempted),
+        limit=deadline,
+        gpus=_gpus(spec),
     )
     if complete is not None and speaker is not None and speaker.state is CellState.SUSPICIOUS:
         return replace(
@@ -185,6 +189,15 @@ def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
     return _going(job, status, speaker, tries, limit, completions=number(spec, "completions"))
 
 
+def _gpus(spec: Object) -> int | None:
+    """How many accelerators the pods that work at once ask for together."""
+    each = devices_of(part(spec, "template", "spec"))
+    at_once = number(spec, "parallelism")
+    completions = number(spec, "completions")
+    many = min(1 if at_once is None else at_once, completions or LARGEST)
+    return None if each is None else each * max(1, many)
+
+
 def _going(
     job: Job,
     status: Object,
@@ -205,7 +218,7 @@ def _going(
         return replace(job, why="; ".join(("waits for its next pod", *counts)))
     words = [*filter(None, [speaker.why]), *counts]
     state, word = speaker.state, speaker.word
-    if speaker.preempted and state is CellState.FAILED:
+    if (speaker.preempted and state is CellState.FAILED) or state is CellState.SKIPPED:
         state, words = CellState.PENDING, ["waits for a new pod", *words]
     if state is CellState.FINISHED and (completions or 1) > done + 1:
         state = CellState.PENDING if active else CellState.CANNOT_TELL
@@ -219,6 +232,7 @@ def _going(
         finished_at=speaker.finished_at,
         finding=speaker.finding,
         again=speaker.again,
+        reason=_code(speaker),
     )
 
 
@@ -237,6 +251,8 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
         preempted=bool(pod and pod.preempted),
         finding=pod.finding if pod else None,
         again=bool(pod and pod.again),
+        gpus=pod.gpus if pod else None,
+        reason=_code(pod) if pod else None,
     )
     if done:
         row = replace(row, finding=None)
@@ -250,6 +266,11 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
     if whole.word == "Suspended":
         return row
     return replace(row, state=CellState.PENDING, word="Pending", why="no pod yet")
+
+
+def _code(pod: Pod) -> str | None:
+    """The code of why it waits."""
+    return (pod.reason or pod.word) if pod.state is CellState.PENDING else None
 
 
 def _speaker(pods: Sequence[Pod], now: float) -> Pod | None:
@@ -296,6 +317,8 @@ def _alone(pod: Pod) -> tuple[Job, Pod]:
         preempted=pod.preempted,
         finding=pod.finding,
         again=pod.again,
+        gpus=pod.gpus,
+        reason=_code(pod),
     )
     return job, pod
 

@@ -140,13 +140,70 @@ def test_of_two_containers_with_cards_the_worse_counts() -> None:
     assert read(several(actor, box("learner", RUNS, resources=GPU))).why is None
 
 
+NAMES_IT = "kubectl.kubernetes.io/default-container would name it"
+
+
 def test_what_trains_is_not_guessed() -> None:
     both = read(several(box("a", RUNS), box("b", RUNS)))
-    assert both.why == "which of its containers trains is not said (a Running; b Running)"
+    assert (
+        both.why == f"which of its containers trains is not said (a Running; b Running): {NAMES_IT}"
+    )
     mixed = read(several(box("a", RUNS), box("b", ended(1))))
     assert (mixed.state, mixed.finding) == (CellState.CANNOT_TELL, None)
-    assert mixed.why == "which of its containers trains is not said (b: exit 1; a Running)"
+    assert (
+        mixed.why
+        == f"which of its containers trains is not said (b: exit 1; a Running): {NAMES_IT}"
+    )
     assert [log.container for log in mixed.logs] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "count"),
+    [
+        ({"nvidia.com/gpu": "8", "cpu": "64"}, 8),
+        ({"nvidia.com/mig-1g.10gb": "2"}, 2),
+        ({"amd.com/gpu": 4}, 4),
+        ({"huawei.com/Ascend910": "8"}, 8),
+        ({"aws.amazon.com/neuron": "2"}, 2),
+        ({"google.com/tpu": "4"}, 4),
+        ({"nvidia.com/gpu": "1", "nvidia.com/gpumem": "3000", "nvidia.com/gpucores": "30"}, 1),
+        ({"aliyun.com/gpu-mem": "8"}, None),  # a share of a card, in GiB
+        ({"nvidia.com/gpu": "0"}, None),
+        ({"nvidia.com/gpu": {"a": 1}}, None),
+        ({"nvidia.com/gpu": "9" * 999}, 999_999),
+        ({}, None),
+    ],
+)
+def test_how_many_cards_it_asks_for(limits: Any, count: int | None) -> None:
+    resources = {"limits": limits, "requests": limits}
+    assert read(several(box("a", RUNS), box("b", RUNS, resources=resources))).gpus == count
+
+
+def test_a_job_asks_for_the_cards_of_the_pods_that_run_at_once() -> None:
+    template = {"spec": {"containers": [{"name": "a", "resources": GPU}]}}
+    spec = {
+        "template": template,
+        "parallelism": 4,
+        "completions": 2,
+        "activeDeadlineSeconds": 3_600,
+    }
+    items = [
+        job("a", active=1, spec=spec),
+        pod("a-1", of="a", phase="Pending", conditions=[refused("Unschedulable", COUNTS)]),
+    ]
+    (row,) = parse_jobs(json.dumps({"items": items}).encode(), NOON).table.jobs
+    assert (row.gpus, row.limit, row.reason) == (2, 3_600, "Unschedulable")
+
+
+def test_a_job_whose_pod_was_deleted_waits_for_another() -> None:
+    deleted = {"deletionTimestamp": at("11:30:30"), "deletionGracePeriodSeconds": 60}
+    gone = pod("a-1", of="a", phase="Failed", state=ended(143), meta=deleted)
+    gone["metadata"]["ownerReferences"] = [
+        {"kind": "Job", "name": "a", "uid": "uid-a", "controller": True}
+    ]
+    (row,) = parse_jobs(json.dumps({"items": [job("a"), gone]}).encode(), NOON).table.jobs
+    assert (row.state, row.finding) == (CellState.PENDING, None)
+    assert row.why == "waits for a new pod; it was deleted: exit 143"
 
 
 # --- restarts ------------------------------------------------------------------------------------------
