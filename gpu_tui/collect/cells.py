@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import ENDED, Job, JobTable
+from gpu_tui.core.left_queue import LeftQueue
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.log_cells import CELL, CellLog, cell_logs, worth_reading
 from gpu_tui.core.logs import CELL_TAILS, READ_MOST, LogSource, may_follow, one_spelling
-from gpu_tui.core.metrics import DETACHED, FILES, FOUND, LEFT, UNRECORDED
+from gpu_tui.core.metrics import DETACHED, FILES, FOUND, LEFT, SCHEDULERS, UNRECORDED
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
 from gpu_tui.core.readings import FileStat, FileTable, Host
 from gpu_tui.core.sample import Absent, Reading
@@ -68,10 +69,15 @@ class Cells:
         self._jobs: dict[str, _Jobs] = {}  # by metric
         self._written: dict[str, str] = {}  # log -> the job that ran and wrote it, the newest last
         self.selected: str | None = None
+        scheduler = SCHEDULERS.get(instance.scheduler or "")
+        self._left = {scheduler.name: LeftQueue()} if scheduler else {}
 
     def recall(self, metric: str, table: JobTable) -> None:
         """What an earlier watch saw, before anything else is told: the logs of who is gone since are read."""
-        self._jobs[metric] = _jobs_of(table)
+        if metric in self._left:
+            self._left[metric].recall(table.jobs)
+        else:
+            self._jobs[metric] = _jobs_of(table)
 
     @property
     def logged(self) -> bool:
@@ -238,6 +244,9 @@ class Cells:
             return False
         match event.sample.value:
             case JobTable() as table:
+                if (left := self._left.get(event.metric)) is not None:
+                    left.follow(event.sample)
+                    table = left.complete(table, {}, event.at)
                 return self._take_jobs(event.metric, table)
             case Host(box_time=box_time):
                 self._ahead = box_time - event.sample.taken_at

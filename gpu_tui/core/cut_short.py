@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpu_tui.core.left_queue import LEFT
 from gpu_tui.core.queue_join import FAST_END_SHARE
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.vanished import GONE, UNTOLD, WENT_ON
@@ -16,6 +17,8 @@ def cut_short(cell: Cell) -> str | None:
     """A program that is gone, told nothing of its end, and whose counters stand before theirs."""
     if cell.state is not CellState.CANNOT_TELL or cell.job is None or cell.finished_at is None:
         return None
+    if (cell.why or "").startswith(LEFT):
+        return _left(cell) if cell.finding == UNTOLD else None
     share = cell.share
     if cell.finding == UNTOLD and cell.seen_at is None:
         words = _by_log_alone(cell)
@@ -26,6 +29,17 @@ def cut_short(cell: Cell) -> str | None:
     else:
         words = f"its process is gone at {share:.0%} of its way, and nothing says how it ended"
     return f"{words}; {WENT_ON}{cell.then}" if words and cell.then else words
+
+
+def _left(cell: Cell) -> str:
+    """The same of a job that its scheduler no longer lists."""
+    if cell.epoch is not None:
+        at = f"at epoch {cell.epoch}" + (f" of {cell.epochs}" if cell.epochs else "")
+    elif cell.step is not None:
+        at = f"at step {cell.step}" + (f" of {cell.steps}" if cell.steps else "")
+    else:
+        return cell.why or LEFT
+    return f"{LEFT} {at}{(cell.why or '').removeprefix(LEFT)}"
 
 
 def _by_log_alone(cell: Cell) -> str | None:
@@ -62,7 +76,7 @@ def cut_early(cell: Cell) -> bool:
     return (
         cell.state is CellState.CANNOT_TELL
         and cell.finding == UNTOLD
-        and cell.seen_at is not None
+        and (cell.seen_at is not None or (cell.why or "").startswith(LEFT))
         and cell.share is not None
         and cell.share < FAST_END_SHARE
     )

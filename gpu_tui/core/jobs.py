@@ -88,7 +88,7 @@ class JobTable:
     """What one source listed at one look. `source` is its name on screen.
 
     `why` says what is missing from it (no accounting, cut off), `dropped` how many jobs were over
-    JOBS_KEPT. `complete`: a job that is not in it is not there.
+    JOBS_KEPT. `complete`: a job that is not in it is not there. `recorded`: nor did one end lately that is not in it.
     """
 
     source: str
@@ -96,6 +96,7 @@ class JobTable:
     dropped: int = 0
     why: str | None = None
     complete: bool = True
+    recorded: bool = False
 
 
 def with_jobs(

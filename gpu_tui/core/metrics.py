@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -58,6 +59,7 @@ JOBS: tuple[Metric[JobTable], ...] = (
     *(SLURM, KUBERNETES, FEED, SPOOLER, PUEUE, TMUX, DETACHED),
     LEFT,
 )
+SCHEDULERS: Mapping[str, Metric[JobTable]] = {"slurm": SLURM, "kubernetes": KUBERNETES}
 UNRECORDED: tuple[Metric[JobTable], ...] = (TMUX, DETACHED)  # they forget a job that ended
 FOUND: tuple[Metric[JobTable], ...] = (TMUX, DETACHED, LEFT)  # discovery, if no setting names runs
 COMMANDS: Metric[CommandList] = Metric("commands")  # becomes a table with the process table

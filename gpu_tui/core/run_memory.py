@@ -1,4 +1,5 @@
-"""Runs of those who keep no record, as text between two looks of ours: cron's `check`, a cockpit that was shut.
+"""Runs of those who keep no record, and jobs of schedulers, which forget them, as text between two looks of ours:
+cron's `check`, a cockpit that was shut.
 
 The text is our own file's, and yet read as a stranger's: what is odd in it is no run. A command, which may hold a
 key, is kept as its hash alone, which is all that it takes to know it again.
@@ -9,23 +10,32 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
 
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 
 LIVE_KEPT, GONE_KEPT = 200, 200  # of one source
+JOBS_KEPT = 2_000  # of one scheduler, live and gone each
+TEXT_MOST = 1_000_000  # characters of all its jobs; the oldest that are gone make room
 LONGEST = 3 * 86_400.0  # seconds since a run was seen: whoever looks again after that begins anew
 GONE_FOR = 86_400.0  # seconds for which one that is gone is told of again
 _SIGN = "sha256:"
+Row = dict[str, object]
+# What a scheduler says of a job, by field of Job and by key here.
+_TEXTS = {"word": 40, "task": 80, "node": 80, "finding": 40}
+_TIMES = ("submitted_at", "removed_at")
+_NUMBERS = ("exit_code", "signal", "restarts")
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Who was there at `seen_at` (our time), and who was gone by then. `box`: where that was, `host_key`: the
-    fingerprint that the machine there showed, where it is known.
+    fingerprint that the machine there showed, where it is known. Of a scheduler `live` are all jobs that it listed.
     """
 
     box: str
@@ -49,6 +59,25 @@ def written(
     # When it began is reckoned anew at each look, and never twice the same.
     now = [_row(replace(job, started_at=None)) for job in live][-LIVE_KEPT:]
     then = [_row(job) for job in gone][-GONE_KEPT:]
+    return _text_of(box, seen_at, now, then, host_key)
+
+
+def jobs_written(box: str, seen_at: float, listed: Iterable[Job], left: Iterable[Job]) -> str:
+    """The jobs of a scheduler for the history: those that it `listed` at `seen_at`, and those that `left` before."""
+    now = _fitting([_job_row(job) for job in listed], TEXT_MOST)
+    room = TEXT_MOST - sum(len(json.dumps(row)) for row in now)
+    return _text_of(box, seen_at, now, _fitting([_job_row(job) for job in left], room), None)
+
+
+def _fitting(rows: list[Row], most: int) -> list[Row]:
+    """The last rows, JOBS_KEPT and `most` characters of them at most."""
+    sizes = accumulate(len(json.dumps(row)) for row in rows[: -JOBS_KEPT - 1 : -1])
+    return rows[len(rows) - sum(size <= most for size in sizes) :]
+
+
+def _text_of(
+    box: str, seen_at: float, now: list[Row], then: list[Row], host_key: str | None
+) -> str:
     if not now and not then:
         return ""
     told = {"box": box, "at": seen_at, "live": now, "gone": then, "host_key": host_key}
@@ -70,7 +99,14 @@ def remembered(text: str | None, box: str) -> Memory | None:
     return Memory(box, at, live, gone, _text(made.get("host_key")))
 
 
-def _row(job: Job) -> dict[str, object]:
+def _job_row(job: Job) -> Row:
+    """A row of a scheduler's job: only what is known of it."""
+    names = (*_TEXTS, *_TIMES, *_NUMBERS)
+    row = {**_row(job), **{name: getattr(job, name) for name in names}, "state": job.state.value}
+    return {name: value for name, value in row.items() if value not in (None, ())}
+
+
+def _row(job: Job) -> Row:
     return {
         "id": job.id,
         "name": job.name,
@@ -88,23 +124,26 @@ def _row(job: Job) -> dict[str, object]:
 
 def _jobs(rows: object, *, live: bool) -> tuple[Job, ...]:
     listed: Sequence[object] = rows if isinstance(rows, list) else ()
-    return tuple(job for row in listed[:LIVE_KEPT] if (job := _job(row, live=live)) is not None)
+    return tuple(job for row in listed[:JOBS_KEPT] if (job := _job(row, live=live)) is not None)
 
 
 def _job(row: object, *, live: bool) -> Job | None:
     if not isinstance(row, dict):
         return None
     id, name, finished = _text(row.get("id")), _text(row.get("name")), _time(row.get("finished"))
-    pids = row.get("pids")
-    if not id or not name or (finished is None and not live):
+    pids, state = row.get("pids"), row.get("state")
+    if not id or not name or (finished is None and not live and state is None):
         return None
-    return Job(
-        id=plain(id, 20),
-        name=plain(name, 80),
-        state=CellState.RUNNING if live else CellState.CANNOT_TELL,
-        word="running" if live else "gone",
+    if state is not None and state not in [one.value for one in CellState]:
+        return None
+    usual = (CellState.RUNNING, "running") if live else (CellState.CANNOT_TELL, "gone")
+    job = Job(
+        id=plain(id, 300),
+        name=plain(name, 300),
+        state=usual[0] if state is None else CellState(state),
+        word=usual[1],
         started_at=_time(row.get("started")),
-        finished_at=None if live else finished,
+        finished_at=finished if state is not None or not live else None,
         stdout=_text(row.get("stdout")),
         stderr=_text(row.get("stderr")),
         pids=tuple(pid for pid in pids if type(pid) is int) if isinstance(pids, list) else (),
@@ -113,6 +152,19 @@ def _job(row: object, *, live: bool) -> Job | None:
         seen_at=_time(row.get("seen")),
         why=None if (why := _text(row.get("why"))) is None else plain(why, 400),
     )
+    return job if state is None else _with_record(job, row)
+
+
+def _with_record(job: Job, row: Mapping[str, object]) -> Job:
+    """The job with what its scheduler said of it."""
+    texts = {name: _text(row.get(name)) for name in _TEXTS}
+    told: dict[str, Any] = {
+        name: plain(text, _TEXTS[name]) for name, text in texts.items() if text is not None
+    }
+    told |= {name: _time(row.get(name)) for name in _TIMES}
+    numbers = {name: row.get(name) for name in _NUMBERS}
+    told |= {name: value for name, value in numbers.items() if type(value) is int}
+    return replace(job, preempted=told.get("finding") == "preempted", **told)
 
 
 def _text(value: object) -> str | None:

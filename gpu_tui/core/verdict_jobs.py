@@ -54,7 +54,9 @@ def jobs_over(seen: Evidence) -> str | None:
     if not _elsewhere(seen) or not seen.jobs:
         return None
     failed = _in_state(seen, CellState.FAILED, CellState.SYNC_FAILED)
-    return f"no job runs or waits; {failed} of {len(seen.jobs)} failed"
+    unknown = _in_state(seen, CellState.CANNOT_TELL)
+    more = f", and nothing says how {unknown} ended" if unknown else ""
+    return f"no job runs or waits; {failed} of {len(seen.jobs)} failed{more}"
 
 
 def no_jobs(seen: Evidence) -> str | None:

@@ -128,7 +128,7 @@ def evidence_of(
     runs = (cell.name for cell in queue.cells if cell.state is CellState.RUNNING)
     signs = None if seen is None else quiet_since_sign(kept, runs, seen)
     session = witness.session
-    scheduler, jobs, jobs_why = scheduled(kept, now)
+    scheduler, jobs, jobs_why = scheduled(kept, now, queue)
     quiet = _at_most(None if seen is None else witness.life.quiet(seen), signs, youth)
     # A card without a reading may compute.
     listed = _at_most(_listed_quiet(kept, queue, now, seen) if table else None, signs, youth)

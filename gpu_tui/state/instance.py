@@ -19,6 +19,7 @@ from gpu_tui.core.events import (
 )
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.jobs import JobTable
+from gpu_tui.core.left_queue import LeftQueue
 from gpu_tui.core.levels import share
 from gpu_tui.core.log_block import LogBlock, stands_before, telling
 from gpu_tui.core.log_cells import AHEAD, LogLives
@@ -86,6 +87,11 @@ class InstanceState:
         for name, memory in self._runs.read().items():
             self.vanished[name].recall(memory)
             self.vanished[name].ended = self.ends.names
+        metric = metrics.SCHEDULERS.get(instance.scheduler or "")
+        deletes = metric is metrics.KUBERNETES
+        self.left = {metric.name: LeftQueue(deletes)} if metric else {}
+        for name, jobs in self._runs.jobs_before().items():
+            self.left[name].recall(jobs)
         self.last_queue = QueueKept(history, instance)
         self.runners = RunnersKept(history, instance)
         self.seen_before = SeenBefore(history, instance.name)
@@ -174,6 +180,10 @@ class InstanceState:
             if isinstance(event.sample, Reading | Absent):
                 runs = self.vanished[event.metric]
                 self._runs.keep(event.metric, runs, event.sample.taken_at)
+        if event.metric in self.left and isinstance(event.sample, Reading):
+            left = self.left[event.metric]
+            left.follow(event.sample)
+            self._runs.keep_jobs(event.metric, left, event.sample.taken_at)
         if isinstance(event.sample, Reading):
             self._contact(event.at)
             self.timeline.sampled(event.metric, event.sample)

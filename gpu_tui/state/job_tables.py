@@ -17,7 +17,7 @@ from gpu_tui.core.logs import one_spelling
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.sample import NO_TRACK
-from gpu_tui.core.sweep import CELLS_KEPT, CellState
+from gpu_tui.core.sweep import CELLS_KEPT, CellState, Queue
 from gpu_tui.core.vanished import UNTOLD, Ending, ended
 from gpu_tui.state.deleted_logs import without_deleted
 from gpu_tui.state.instance import InstanceState
@@ -28,10 +28,6 @@ from gpu_tui.state.unread import other_names, unread_logs
 from gpu_tui.state.views import utilization
 from gpu_tui.state.witness import box_time
 
-SCHEDULERS: dict[str, Metric[JobTable]] = {
-    "slurm": metrics.SLURM,
-    "kubernetes": metrics.KUBERNETES,
-}
 LOGS_READ = 2 * CELLS_KEPT  # logs whose last word is kept
 NOHUP = metrics.DETACHED.name
 LEFT = "nohup.out"  # as `parse.left_over` calls its table
@@ -81,6 +77,8 @@ def _listed(
         return vanished.complete(JobTable(metric.name), endings, now, skew, _written(kept))
     if vanished is not None:
         table = vanished.complete(table, endings, now, skew, _written(kept))
+    if (left := kept.left.get(metric.name)) is not None:
+        table = left.complete(table, endings, now, skew, kept.logs.failed)
     if kept.fresh(metric, now) is None:
         why = kept.tracks.get(metric.name, NO_TRACK).why
         why = f"not heard of since: {why}" if why else "not heard of for a while"
@@ -368,14 +366,22 @@ def _read_whole(log: LogBuffer, file: FileStat) -> bool:
     return log.file == file.inode and (log.open or log.upto is None or log.upto >= file.size)
 
 
-def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, ...] | None, str]:
-    """(the scheduler's name, its jobs as listed now, why there are none); all None for a plain box."""
-    metric = SCHEDULERS.get(kept.instance.scheduler or "")
+def scheduled(
+    kept: InstanceState, now: float, queue: Queue
+) -> tuple[str | None, tuple[Job, ...] | None, str]:
+    """(the scheduler's name, its jobs in the states of their rows, why there are none); all None for a plain box."""
+    metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
     if metric is None:
         return None, None, ""
     table, track = kept.fresh(metric, now), kept.tracks.get(metric.name, NO_TRACK)
-    why = track.why or "its last answer is old"
-    return TITLES[kept.instance.scheduler or ""], table.jobs if table else None, why
+    why, title = track.why or "its last answer is old", TITLES[kept.instance.scheduler or ""]
+    if table is None:
+        return title, None, why
+    if (left := kept.left.get(metric.name)) is not None:
+        table = left.complete(table, {}, now)
+    states = {cell.name: cell.state for cell in queue.cells}
+    jobs = (replace(job, state=states.get(job.name, job.state)) for job in table.jobs)
+    return title, tuple(jobs), why
 
 
 class _Endings(Mapping[str, Ending]):

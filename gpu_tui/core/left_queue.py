@@ -1,0 +1,191 @@
+"""Jobs that their scheduler no longer lists, so that none vanishes.
+
+Slurm's controller forgets a job MinJobAge seconds after its end (300 by default). Accounts may be absent, be down, or
+reach back some days only; Kubernetes deletes a job after its TTL. A job that had ended keeps its row as it was last
+listed. The end of any other is what its log says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from gpu_tui.core.jobs import ENDED, Job, JobTable
+from gpu_tui.core.run_memory import GONE_FOR, jobs_written
+from gpu_tui.core.sample import Reading
+from gpu_tui.core.sweep import CellState
+from gpu_tui.core.vanished import NOTHING, UNTOLD, Ending, ended
+
+LEFT = "left the queue between two checks"
+UNRUN = "left the queue before it ran"
+NO_CODE = "nothing says its exit code"
+NO_END = "and nothing says how it ended"
+KEPT_FOR = 3 * 86_400.0  # seconds after the end: as long as the accounts are asked for
+UNSEEN_FOR = 30 * 86_400.0  # seconds since it was listed
+LEFT_KEPT = 1_000  # rows of one scheduler
+RECORD_LATE = 200.0  # seconds until an end is in the accounts that were read: they are asked seldom
+LOG_LATE = 5.0  # seconds that the end of a log may take to arrive
+_UNFINISHED = frozenset({CellState.PENDING, CellState.SKIPPED})
+
+
+@dataclass(slots=True)
+class LeftQueue:
+    """Takes each table of one scheduler; holds each job as it was last listed.
+
+    `seen_at` of a job is then our time of that table. A job that left before its end was seen has as `finished_at` our
+    time of the first table without it.
+    """
+
+    deletes: bool = False  # its scheduler deletes the logs of a job with the job
+    _known: dict[str, Job] = field(default_factory=dict)  # by id
+    _listed: Collection[str] = frozenset()  # ids of the last table
+    _complete: bool = False  # the last table lists all jobs
+    _recorded: bool = False  # and the ends of those that left
+    _first: float | None = None  # our time of the first table
+    _at: float = 0.0  # our time of the last table
+    _more: int = 0  # rows that were dropped because of LEFT_KEPT
+
+    def recall(self, jobs: Iterable[Job]) -> None:
+        """Take what an earlier watch has seen, or another process meanwhile."""
+        for job in jobs:
+            mine = self._known.get(job.id)
+            newer = mine is None or (job.seen_at or 0.0) > (mine.seen_at or 0.0)
+            if job.id not in self._listed and newer:
+                self._known[job.id] = job
+        if self._first is not None:
+            self._miss()
+
+    def memory(self, box: str, at: float) -> str:
+        """The text for the next watch, as of a look at `at`; empty if there is no job."""
+        live = [replace(job, seen_at=None) for id, job in self._known.items() if id in self._listed]
+        return jobs_written(box, at, live, self._left())
+
+    def follow(self, sample: object) -> None:
+        """Take the newest answer; one without a table changes nothing."""
+        if not isinstance(sample, Reading) or not isinstance(sample.value, JobTable):
+            return
+        table, at = sample.value, sample.taken_at
+        self._first = at if self._first is None else self._first
+        self._at, self._complete, self._recorded = at, table.complete, table.recorded
+        for job in table.jobs:
+            if "[" not in job.id:
+                self._known[job.id] = replace(_filled(job, self._known.get(job.id)), seen_at=at)
+        self._listed = frozenset(job.id for job in table.jobs)
+        if table.complete and not table.dropped:
+            self._miss()
+        elif table.complete:  # waiting jobs may be among those that have no row
+            waiting = (id for id, job in self._known.items() if job.state is CellState.PENDING)
+            for id in [id for id in waiting if id not in self._listed]:
+                del self._known[id]
+            self._miss()
+
+    def _miss(self) -> None:
+        """Note which jobs are not listed any more, and forget the oldest."""
+        packed = {id.partition("_")[0] for id in self._listed if "[" in id}
+        for id, job in list(self._known.items()):
+            if id in self._listed:
+                continue
+            seen = self._at - (job.seen_at or self._at)
+            if job.state is CellState.PENDING and id.partition("_")[0] in packed:
+                del self._known[id]  # its array is one row now
+            elif job.finished_at is None and self._complete and not _is_over(job):
+                self._known[id] = job = replace(job, finished_at=self._at)
+            ended_at = job.finished_at or job.seen_at or self._at
+            if self._at - ended_at > KEPT_FOR or seen > UNSEEN_FOR:
+                self._known.pop(id, None)
+        left = sorted(self._left(), key=lambda job: (not _is_over(job), job.finished_at or 0.0))
+        for job in left[: max(0, len(left) - LEFT_KEPT)]:
+            del self._known[job.id]
+            self._more += 1
+
+    def _left(self) -> list[Job]:
+        return [job for id, job in self._known.items() if id not in self._listed]
+
+    def complete(
+        self,
+        table: JobTable,
+        endings: Mapping[str, Ending],
+        now: float,
+        skew: float = 0.0,
+        unread: Mapping[str, str] | None = None,
+    ) -> JobTable:
+        """The table with the jobs that left before those that are listed, each with the logs that are known of it.
+
+        `skew`: seconds that the box's clock is ahead of ours. `unread`: by path, why a log cannot be read.
+        """
+        here = tuple(_filled(job, self._known.get(job.id)) for job in table.jobs)
+        taken = {job.name for job in here}
+        left = tuple(
+            replace(row, name=f"{row.name}·{row.id}") if row.name in taken else row
+            for row in self._rows(endings, now, skew, unread or {})
+        )
+        return replace(table, jobs=(*left, *here), dropped=table.dropped + self._more)
+
+    def _rows(
+        self, endings: Mapping[str, Ending], now: float, skew: float, unread: Mapping[str, str]
+    ) -> Iterator[Job]:
+        for job in self._left():
+            row = replace(job, ends_by=None, removed_at=None, seen_at=None)
+            if _is_over(job):
+                why = f"as last listed at {_clock(job.seen_at)}"
+                yield replace(row, why=f"{job.why}; {why}" if job.why else why)
+                continue
+            if job.finished_at is None:
+                why = f"the list is not complete; last listed at {_clock(job.seen_at)}"
+                yield replace(row, state=CellState.CANNOT_TELL, why=why)
+                continue
+            # How long it took is not known.
+            row = replace(row, started_at=None, finished_at=job.finished_at + skew, finding=None)
+            if job.state in _UNFINISHED:
+                yield replace(row, state=CellState.SKIPPED, word=UNRUN, why=None)
+                continue
+            row = replace(row, state=CellState.CANNOT_TELL, word=LEFT, why=None, exit_code=None)
+            known = ended(row, endings.get(job.name, NOTHING))
+            if known is not row:
+                whole = known.state is CellState.FINISHED
+                yield replace(known, why=f"{known.why}; {NO_CODE}") if whole else known
+                continue
+            yield self._unsaid(row, job, now, unread, heard=job.name in endings)
+
+    def _unsaid(
+        self, row: Job, job: Job, now: float, unread: Mapping[str, str], *, heard: bool
+    ) -> Job:
+        """A job of whose end nothing is known. It is a finding for a day, once its log and the accounts were read."""
+        left, first = job.finished_at or 0.0, self._first or 0.0
+        ran = f"it ran when it was last listed at {_clock(job.seen_at)}"
+        if self._recorded and left > first and now - left < RECORD_LATE:
+            return replace(row, why=f"{ran}; the accounts do not have its end yet")
+        if job.stdout is None:
+            log = "went with it" if self.deletes else "is not known"
+            why = f"{ran}, {NO_END}; its log {log}"
+        else:
+            failed = unread.get(job.stdout)
+            why = f"{ran}, {NO_END}" + (f"; {failed}" if failed else "")
+            heard = heard or failed is not None
+        heard = heard or job.stdout is None or now - max(left, first) >= LOG_LATE
+        told = heard and now - left <= GONE_FOR
+        return replace(row, why=why, finding=UNTOLD if told else None)
+
+
+def _is_over(job: Job) -> bool:
+    """Whether its scheduler has listed its end."""
+    cancelled = job.state is CellState.SKIPPED and job.finding is None
+    return job.state in ENDED or cancelled
+
+
+def _filled(job: Job, known: Job | None) -> Job:
+    """The job with what an earlier list said of its logs, if this one does not."""
+    if known is None or job.state is CellState.PENDING or job.stdout is not None:
+        return job
+    if (
+        None not in (job.submitted_at, known.submitted_at)
+        and job.submitted_at != known.submitted_at
+    ):
+        return job  # the number was given again
+    restarts = known.restarts if job.restarts is None else job.restarts
+    return replace(job, stdout=known.stdout, stderr=known.stderr, restarts=restarts)
+
+
+def _clock(at: float | None) -> str:
+    return "?" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
