@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+from dataclasses import replace
 
 from gpu_tui.collect.frames import MAX_SECTION
 from gpu_tui.collect.probe import NOTHING, NoValue, Probe, Section, Sections, Target
@@ -152,13 +153,14 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
     accounts, why = _accounts(sections, mark)
     details = parse_marked(_text(sections, "details"), mark)
     table = job_table(parse_queue(said, mark), details, accounts, why)
+    table = replace(table, complete=not queue.truncated)
     return with_nodes(table, nodes_of(sections, mark))
 
 
 def _accounts(sections: Sections, mark: str) -> tuple[Accounts | None, str | None]:
     """What sacct told, or why jobs that left the queue are not listed."""
     section = sections.get("accounts", NOTHING)
-    lost = "jobs that left the queue are not listed"
+    lost = "a job that left the queue is known only if it was seen in it"
     if section.exit == 0:
         return parse_accounts(_text(sections, "accounts"), mark), None
     if section.exit == TOO_MANY:

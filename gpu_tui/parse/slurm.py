@@ -252,7 +252,7 @@ def job_table(
         kept_ids = {job.id for job in newest[:JOBS_KEPT]}
         left_out += len(jobs) - JOBS_KEPT
         jobs = [job for job in jobs if job.id in kept_ids]
-    return JobTable(SOURCE, tuple(jobs), left_out, why)
+    return JobTable(SOURCE, tuple(jobs), left_out, why, recorded=accounts is not None)
 
 
 def _oom_steps(accounts: Accounts | None) -> Mapping[str, str]:

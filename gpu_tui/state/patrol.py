@@ -4,8 +4,10 @@ changed. What was seen at the patrol before is a `Tick`; without one the lines a
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
@@ -34,11 +36,22 @@ LINE = 240  # characters
 LINK = 1_000  # of the line that ends with a command to copy
 EVIDENCE = 120
 SAME = 60  # characters by which a repeated text is recognised
+JOB = "job "  # begins the key of a row that something else than a queue script runs
+ENDS = {
+    CellState.FINISHED: "done",
+    CellState.FAILED: "failed",
+    CellState.SYNC_FAILED: "sync failed",
+    CellState.SUSPICIOUS: "suspicious",
+}
+TRAINED = (CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
+OPEN = (CellState.PENDING, CellState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What one patrol saw of an instance that answered; None = not known."""
+    """What one patrol saw of an instance that answered; None = not known. `rows`: the state of each row by its key; a
+    tick of 0.1.0 has none.
+    """
 
     at: float
     done: int
@@ -48,6 +61,7 @@ class Tick:
     oom_kill: int | None = None
     sync_failed: int = 0
     suspicious: int = 0
+    rows: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def trained(self) -> int:
@@ -59,6 +73,9 @@ def tick_of(view: InstanceView) -> Tick | None:
     """What the next patrol will compare with; None where the box did not answer, or its queue was not read."""
     if view.last_contact is None or (planned(view) and trust_in(view) is Trust.UNREAD):
         return None
+    scheduler = metrics.SCHEDULERS.get(view.instance.scheduler or "")
+    if scheduler is not None and view.track(scheduler).value is None:
+        return None
     running, memory = view.queue.place, view.track(metrics.MEMORY).value
     return Tick(
         at=view.taken_at,
@@ -69,23 +86,49 @@ def tick_of(view: InstanceView) -> Tick | None:
         oom_kill=memory.oom_kill if memory else None,
         sync_failed=view.queue.count(CellState.SYNC_FAILED),
         suspicious=view.queue.count(CellState.SUSPICIOUS),
+        rows={_key(cell): str(cell.state) for cell in view.queue.cells},
     )
+
+
+def _key(cell: Cell) -> str:
+    """Identifies a row from one patrol to the next; short, because thousands of them are kept."""
+    name = hashlib.sha256((cell.job or cell.name).encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return name if cell.job is None else f"{JOB}{name}"
+
+
+def _ended_since(last: Tick, now: Tick) -> dict[CellState, int]:
+    """How many rows came to each end since. A row that left a list takes nothing back."""
+    counts = {
+        CellState.FINISHED: now.done - last.done,
+        CellState.FAILED: now.failed - last.failed,
+        CellState.SYNC_FAILED: now.sync_failed - last.sync_failed,
+        CellState.SUSPICIOUS: now.suspicious - last.suspicious,
+    }
+    if last.rows and now.rows:
+        new = Counter(state for key, state in now.rows.items() if last.rows.get(key) != state)
+        return {state: new[state] for state in counts}
+    return {state: max(0, number) for state, number in counts.items()}
+
+
+def _begun_anew(last: Tick, now: Tick) -> bool:
+    """Whether cells of a queue that came to their end are to run again."""
+    if now.trained >= last.trained:
+        return False
+    if not (last.rows and now.rows):
+        return True
+    again = {key for key, state in now.rows.items() if state in OPEN and not key.startswith(JOB)}
+    return any(last.rows.get(key) in TRAINED for key in again)
 
 
 def changes(last: Tick, now: Tick) -> str:
     """What changed between two patrols, in words."""
     said = []
-    anew = now.trained < last.trained  # what has ended is never taken back
+    anew = _begun_anew(last, now)
     if anew:
         said.append(say("begun anew"))
-    for word, before, after in (
-        ("done", last.done, now.done),
-        ("failed", last.failed, now.failed),
-        ("sync failed", last.sync_failed, now.sync_failed),
-        ("suspicious", last.suspicious, now.suspicious),
-    ):
-        if after != before and not anew:
-            said.append(f"{after - before:+} {say(word)}")
+    for state, number in _ended_since(last, now).items():
+        if number and not anew:
+            said.append(f"{number:+} {say(ENDS[state])}")
     if now.cell != last.cell:
         said.append(
             say("now at {cell}", cell=now.cell) if now.cell else say("nothing runs any more")
@@ -104,12 +147,13 @@ def since_json(view: InstanceView, last: Tick | None) -> dict[str, object] | Non
     if now is None or last is None:
         return None
     known = now.oom_kill is not None and last.oom_kill is not None
+    ended = _ended_since(last, now)
     return {
         "at": rfc3339(last.at),
-        "done": now.done - last.done,
-        "failed": now.failed - last.failed,
-        "sync_failed": now.sync_failed - last.sync_failed,
-        "suspicious": now.suspicious - last.suspicious,
+        "done": ended[CellState.FINISHED],
+        "failed": ended[CellState.FAILED],
+        "sync_failed": ended[CellState.SYNC_FAILED],
+        "suspicious": ended[CellState.SUSPICIOUS],
         "cell": last.cell,
         "epoch": last.epoch,
         "oom_kill": (now.oom_kill or 0) - (last.oom_kill or 0) if known else None,

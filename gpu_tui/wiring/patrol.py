@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from gpu_tui import settings
@@ -42,6 +42,7 @@ def turn_over(
 def _tick(text: str | None) -> Tick | None:
     """A kept tick; one of another version is none."""
     try:
-        return Tick(**json.loads(text)) if text else None
+        tick = Tick(**json.loads(text)) if text else None
     except (ValueError, TypeError):
         return None
+    return tick if tick is None or isinstance(tick.rows, dict) else replace(tick, rows={})

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from gpu_tui.core.events import LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
-from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SchedulerScope, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogSource

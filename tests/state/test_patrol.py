@@ -18,13 +18,14 @@ from gpu_tui.core.fleet import (
     QueueFiles,
     SshAccess,
 )
+from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.mask import Mask
 from gpu_tui.core.readings import NOT_REPORTED, Mount
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict, judge
 from gpu_tui.state.contract import check_json
-from gpu_tui.state.patrol import Tick, changes, patrol_lines, patrol_report, since_json
+from gpu_tui.state.patrol import Tick, changes, patrol_lines, patrol_report, since_json, tick_of
 from gpu_tui.state.report import handover
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import Cost, FleetView, InstanceView
@@ -135,7 +136,54 @@ def test_changes_in_words() -> None:
     assert changes(last, Tick(T0, 1, 0, None, None, None)) == "nothing runs any more"
     assert changes(last, Tick(T0, 0, 1, "a", 1)) == "begun anew"
     # What is in doubt since has not run anew.
-    assert changes(last, replace(last, done=0, suspicious=1)) == "-1 done, +1 suspicious"
+    assert changes(last, replace(last, done=0, suspicious=1)) == "+1 suspicious"
+
+
+def test_a_row_that_left_a_list_takes_nothing_back_from_what_ended_since() -> None:
+    tracks = {"gpus": Track(good=Reading(object(), T0 - 1))}
+
+    def tick(**states: CellState) -> Tick:
+        cells = tuple(Cell(name, 1, "t", state, job=name) for name, state in states.items())
+        made = tick_of(replace(empty()["a"], tracks=tracks, queue=Queue(cells)))
+        assert made is not None
+        return made
+
+    over, bad, doubt, runs = (
+        CellState.FINISHED, CellState.FAILED, CellState.SUSPICIOUS, CellState.RUNNING,
+    )  # fmt: skip
+    last = tick(a=over, b=over, c=bad, d=doubt, e=runs, f=runs)
+    assert changes(last, tick(e=runs, f=runs)) == "nothing changed"
+    # One ended while three others left: the sums alone say that fewer are done.
+    assert changes(last, tick(e=over, f=runs)) == "+1 done, now at f"
+    assert changes(last, tick(a=doubt, b=over, c=bad, d=doubt, e=runs, f=bad)) == (
+        "+1 failed, +1 suspicious"
+    )
+    # One job that was put back into the queue is no queue that began anew.
+    again = tick(a=runs, b=over, c=bad, d=doubt, e=runs, f=over)
+    assert changes(last, again) == "+1 done, now at a"
+    view = replace(empty()["a"], tracks=tracks, queue=Queue((Cell("f", 1, "t", over, job="f"),)))
+    told = since_json(view, last)
+    assert told is not None
+    assert [told[name] for name in ("done", "failed", "suspicious")] == [1, 0, 0]
+    # A queue whose cells run again has begun anew; a tick of 0.1.0 has sums alone.
+    queued = tuple(Cell(name, 1, "t", over) for name in "ab")
+    before = tick_of(replace(view, queue=Queue(queued)))
+    now = tick_of(replace(view, queue=Queue((replace(queued[0], state=runs), queued[1]))))
+    assert before is not None
+    assert now is not None
+    assert changes(before, now) == "begun anew, now at a"
+    assert changes(replace(before, rows={}), now) == "begun anew, now at a"
+    old = since_json(view, Tick(T0 - 600, 8, 11, suspicious=1))
+    assert old is not None
+    assert [old[name] for name in ("done", "failed", "suspicious")] == [0, 0, 0]
+
+
+def test_a_scheduler_that_was_not_read_keeps_the_last_tick() -> None:
+    box = replace(empty()["a"], instance=Instance("a", SshAccess("a"), scheduler="slurm"))
+    tracks = {"gpus": Track(good=Reading(object(), T0 - 1))}
+    assert tick_of(replace(box, tracks=tracks)) is None
+    listed = {**tracks, "slurm": Track(good=Reading(JobTable("Slurm"), T0 - 1))}
+    assert tick_of(replace(box, tracks=listed)) is not None
 
 
 def test_done_are_those_that_ended_well_wherever_they_are_counted() -> None:
