@@ -1,0 +1,66 @@
+"""Jobs that a real Slurm without accounts forgets between two checks, and inside an open cockpit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from boxes import Sshd
+from slurm_lab import CONF, Slurm, pause, started
+
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.sweep import CellState
+from gpu_tui.state.contract import fleet_verdict
+from gpu_tui.wiring.once import collect_once
+
+RUNS = "echo Epoch 12/40 loss: 0.5; while ! [ -e go ]; do sleep 0.1; done"
+ENDS = {
+    "raises": f"{RUNS}; echo 'RuntimeError: boom'; exit 1",
+    "exits": f"{RUNS}; exit 9",
+    "well": f"{RUNS}; for n in 13 39 40; do echo Epoch $n/40 loss: 0.4; done",
+    "nans": f"{RUNS}; for n in 13 39 40; do echo Epoch $n/40 loss: nan; done",
+    "goes-on": "sleep 300",
+}
+
+
+@pytest.fixture
+def forgets(tmp_path: Path) -> Iterator[Slurm]:
+    """A cluster that keeps no accounts and forgets a job two seconds after its end."""
+    yield from started(Slurm(tmp_path / "forgets", CONF.replace("MinJobAge=300", "MinJobAge=2")))
+
+
+async def test_jobs_that_end_between_two_checks_are_found_by_their_logs(
+    forgets: Slurm, make_box: Callable[..., Sshd], tmp_path: Path
+) -> None:
+    fleet = Fleet(None, (make_box("login", env=forgets.env).instance("login", scheduler="slurm"),))
+    ids = {name: forgets.submit(script, name=name) for name, script in ENDS.items()}
+    waits = forgets.submit("true", "--hold", name="waits")
+    while forgets.run("squeue", "-h", "-t", "R", "-o", "%i").count("\n") < len(ids) - 1:
+        await asyncio.to_thread(pause)
+    view = await collect_once(fleet, state=tmp_path / "state")
+    assert fleet_verdict(view) == "healthy"
+    assert view["login"].queue.count(CellState.RUNNING) == len(ids)
+    (forgets.root / "go").touch()
+    forgets.run("scancel", waits)
+    while len(forgets.run("squeue", "-h", "-t", "all", "-o", "%i").split()) > 1:
+        await asyncio.to_thread(pause)
+    view = await collect_once(fleet, state=tmp_path / "state")
+    cells = {cell.job: cell for cell in view["login"].queue.cells}
+    told = {name: (cells[id].state, cells[id].epoch) for name, id in ids.items()}
+    assert told == {
+        "raises": (CellState.FAILED, 12),
+        "exits": (CellState.CANNOT_TELL, 12),
+        "well": (CellState.FINISHED, 40),
+        "nans": (CellState.SUSPICIOUS, 40),
+        "goes-on": (CellState.RUNNING, None),
+    }
+    assert (cells[waits].state, cells[waits].why) == (
+        CellState.SKIPPED,
+        "left the queue before it ran",
+    )
+    found = {finding.cell: finding.kind for finding in view.findings}
+    assert found.keys() == {cells[ids[name]].name for name in ("raises", "exits", "nans")}
+    assert fleet_verdict(view) == "escalate"
+    forgets.run("scancel", ids["goes-on"])
