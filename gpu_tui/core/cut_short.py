@@ -33,13 +33,14 @@ def cut_short(cell: Cell) -> str | None:
 
 def _left(cell: Cell) -> str:
     """The same of a job that its scheduler no longer lists."""
+    said = (cell.why or "").removeprefix(f"{LEFT}: ")
     if cell.epoch is not None:
-        at = f"at epoch {cell.epoch}" + (f" of {cell.epochs}" if cell.epochs else "")
-    elif cell.step is not None:
-        at = f"at step {cell.step}" + (f" of {cell.steps}" if cell.steps else "")
-    else:
-        return cell.why or LEFT
-    return f"{LEFT} {at}{(cell.why or '').removeprefix(LEFT)}"
+        of = f" of {cell.epochs}" if cell.epochs else ""
+        return f"left the queue between two checks at epoch {cell.epoch}{of}: {said}"
+    if cell.step is not None:
+        of = f" of {cell.steps}" if cell.steps else ""
+        return f"left the queue between two checks at step {cell.step}{of}: {said}"
+    return cell.why or LEFT
 
 
 def _by_log_alone(cell: Cell) -> str | None:

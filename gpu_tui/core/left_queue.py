@@ -157,8 +157,8 @@ class LeftQueue:
         if self._recorded and left > first and now - left < RECORD_LATE:
             return replace(row, why=f"{ran}; the accounts do not have its end yet")
         if job.stdout is None:
-            log = "went with it" if self.deletes else "is not known"
-            why = f"{ran}, {NO_END}; its log {log}"
+            log = "its log went with it" if self.deletes else "its log is not known"
+            why = f"{ran}, {NO_END}; {log}"
         else:
             failed = unread.get(job.stdout)
             why = f"{ran}, {NO_END}" + (f"; {failed}" if failed else "")

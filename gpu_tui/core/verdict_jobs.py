@@ -55,7 +55,7 @@ def jobs_over(seen: Evidence) -> str | None:
         return None
     failed = _in_state(seen, CellState.FAILED, CellState.SYNC_FAILED)
     unknown = _in_state(seen, CellState.CANNOT_TELL)
-    more = f", and nothing says how {unknown} ended" if unknown else ""
+    more = f"; nothing says how {unknown} ended" if unknown else ""
     return f"no job runs or waits; {failed} of {len(seen.jobs)} failed{more}"
 
 

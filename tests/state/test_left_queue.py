@@ -130,7 +130,7 @@ def test_the_evidence_names_the_epoch_and_when_it_was_last_listed() -> None:
     )
     assert headline(watch.store.view(T0 + 602)) == "login: cell 51·van suspicious end"
     view = watch.store.view(T0 + 602)["login"]
-    assert view.because[0] == "no job runs or waits; 0 of 1 failed, and nothing says how 1 ended"
+    assert view.because[0] == "no job runs or waits; 0 of 1 failed; nothing says how 1 ended"
 
 
 def test_a_log_that_cannot_be_read_is_named_and_the_end_is_a_finding() -> None:

@@ -25,9 +25,10 @@ from gpu_tui.core.campaign import Lane, LaneOutlook, Tally
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
+from gpu_tui.core.left_queue import LEFT, NO_CODE, NO_END
 from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import GONE, NO_MORE, UNLISTED, WENT_ON, WRITES
+from gpu_tui.core.vanished import COUNTED, GONE, NO_MORE, UNLISTED, WENT_ON, WRITES
 from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
 from gpu_tui.providers.manual import BESIDE, Manual
 from gpu_tui.resources import load_profiles
@@ -582,6 +583,16 @@ def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None
         ("python with its output to a pipe", "python，输出到管道"),
         (f"running: {UNLISTED}", "运行中：列表里已没有它，但它的进程还在"),
         ("log: its log ends with: Killed", "日志：日志末尾：Killed"),
+        (f"{LEFT}: its log ends with: Killed", "在两次检查之间离开了队列：日志末尾：Killed"),
+        (
+            f"{LEFT}: it ran when it was last listed at 2026-11-18 11:06 UTC, {NO_END}; its log is not known",
+            "在两次检查之间离开了队列：最后一次列出时（2026-11-18 11:06 UTC）还在跑，没有任何记录说明它怎样结束；不知道它的日志在哪里",
+        ),
+        (
+            f"{LEFT} at epoch 3 of 40: it ran when it was last listed at 11:06 UTC, {NO_END}",
+            "在第 3/40 轮、两次检查之间离开了队列：最后一次列出时（11:06 UTC）还在跑，没有任何记录说明它怎样结束",
+        ),
+        (f"{LEFT}: {COUNTED}; {NO_CODE}", "在两次检查之间离开了队列：只凭它的日志：计数走到了头；没有任何记录说明它的退出码"),
         ("log: its log says, above its last reports: Killed", "日志：日志在最后的进度之前写着：Killed"),
     ],
 )  # fmt: skip
