@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
@@ -284,8 +285,8 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """One table's jobs that have logs. `running` newest first, `ended` oldest first; `over`: when each of these ended,
-    by the box's clock, if that is known.
+    """One table's jobs that have logs. `running` newest first, `ended` oldest first; `over`: `_ended_at` of those that
+    ended.
     """
 
     logs: Mapping[str, tuple[LogSource, ...]]
@@ -304,7 +305,7 @@ def _jobs_of(table: JobTable) -> _Jobs:
     live = [job for job in table.jobs if job.live and job.name in logs]
     live.sort(key=lambda job: job.started_at or 0.0, reverse=True)
     over = [job for job in table.jobs if job.name in logs and _is_over(job)]
-    over.sort(key=lambda job: job.finished_at or 0.0)
+    over.sort(key=_ended_at)
     taken = {source.path for job in live for source in logs[job.name]}
     # What a running job still writes into is not the log of one that ended.
     ended = [
@@ -313,8 +314,15 @@ def _jobs_of(table: JobTable) -> _Jobs:
         if not any(source.path in taken for source in logs[job.name])
     ]
     files = frozenset(path for job in table.jobs for path in (job.stdout, job.stderr) if path)
-    known = {job.name: job.finished_at for job in over if job.finished_at is not None}
+    known = {job.name: _ended_at(job) for job in over}
     return _Jobs(logs, tuple(job.name for job in live), tuple(ended), files, known)
+
+
+def _ended_at(job: Job) -> float:
+    """When a job ended, by the box's clock; 0 if that is not known. A job whose log alone may say how it ended comes
+    after all others: of many logs the last are read.
+    """
+    return inf if job.state is CellState.CANNOT_TELL else job.finished_at or 0.0
 
 
 def _is_over(job: Job) -> bool:

@@ -256,3 +256,34 @@ def test_the_log_of_a_run_that_is_gone_since_an_earlier_watch_is_read_once() -> 
     cells.sampled(Sampled("a", 0.0, "nohup", Reading(JobTable("nohup"), 0.0)))
     assert cells.ended == ["old", "vit"]
     assert cells.tails(4) == []
+
+
+def test_the_log_of_a_job_that_left_its_scheduler_is_read_once() -> None:
+    login = Instance("a", SshAccess("a"), scheduler="slurm")
+    ran, also = job("1", stdout="/l/1.out", stderr="/l/1.err"), job("2", stdout="/l/2.out")
+    cells = Cells(login)
+    cells.sampled(jobs(ran, also))
+    assert cells.sampled(jobs(also))
+    assert [(one.source.path, one.over) for one in cells.others(cells.tails(6))] == [
+        ("/l/1.out", True),
+        ("/l/1.err", True),
+    ]
+    # An earlier watch saw both, and one more that the accounts list now without its log.
+    ended = replace(job("3", CellState.FAILED), stdout="/l/3.out")
+    for seen in (replace(ended, seen_at=1.0), replace(ended, state=CellState.RUNNING, seen_at=1.0)):
+        cells = Cells(login)
+        before = (replace(ran, seen_at=1.0), replace(also, seen_at=1.0), seen)
+        cells.recall("slurm", JobTable("slurm", before))
+        assert cells.others([]) == []
+        cells.sampled(jobs(also, replace(ended, stdout=None)))
+        read = {one.source.path: one.over for one in cells.others([])}
+        assert read == {"/l/1.out": True, "/l/1.err": True, "/l/2.out": False, "/l/3.out": True}
+
+
+def test_of_many_logs_those_of_unknown_ends_are_read_first() -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    left = job("1", stdout="/l/1.out")
+    cells.sampled(jobs(left))
+    over = [job(str(n), CellState.FINISHED, at=9.0 + n, stdout=f"/l/{n}.out") for n in range(2, 99)]
+    cells.sampled(jobs(*over))
+    assert "/l/1.out" in {one.source.path for one in cells.others([])}
