@@ -137,7 +137,8 @@ class LeftQueue:
                 continue
             # How long it took is not known.
             row = replace(row, started_at=None, finished_at=job.finished_at + skew, finding=None)
-            if job.state in _UNFINISHED:
+            waited = job.state in _UNFINISHED
+            if waited and not self._began(job, endings):
                 yield replace(row, state=CellState.SKIPPED, word=UNRUN, why=None)
                 continue
             row = replace(row, state=CellState.CANNOT_TELL, word=LEFT, why=None, exit_code=None)
@@ -148,12 +149,21 @@ class LeftQueue:
                 continue
             yield self._unsaid(row, job, now, unread, heard=job.name in endings)
 
+    def _began(self, job: Job, endings: Mapping[str, Ending]) -> bool:
+        """Whether a job that waited when it was last listed has written a log since: it came to run between two looks."""
+        if job.name not in endings or job.restarts:
+            return False
+        return all(one.stdout != job.stdout or one is job for one in self._known.values())
+
     def _unsaid(
         self, row: Job, job: Job, now: float, unread: Mapping[str, str], *, heard: bool
     ) -> Job:
         """A job of whose end nothing is known. It is a finding for a day, once its log and the accounts were read."""
         left, first = job.finished_at or 0.0, self._first or 0.0
-        ran = f"it ran when it was last listed at {_clock(job.seen_at)}"
+        if job.state in _UNFINISHED:
+            ran = f"it has run since it was last listed at {_clock(job.seen_at)}"
+        else:
+            ran = f"it ran when it was last listed at {_clock(job.seen_at)}"
         if self._recorded and left > first and now - left < RECORD_LATE:
             return replace(row, why=f"{ran}; the accounts do not have its end yet")
         if job.stdout is None:

@@ -159,6 +159,28 @@ def test_a_job_that_waited_is_no_alarm_when_it_left() -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "other", "state"),
+    [
+        ({}, "/w/52.out", BAD),
+        ({"restarts": 2}, "/w/52.out", DROPPED),  # an earlier attempt may have written it
+        ({}, "/w/51.out", DROPPED),  # another job may have
+    ],
+)
+def test_a_job_that_came_to_run_and_died_between_two_checks_is_known_by_its_log(
+    more: dict[str, object], other: str, state: CellState
+) -> None:
+    history = NoHistory()
+    Watch(history).look(T0, job("51", WAIT, stdout="/w/51.out", **more), job("52", stdout=other))
+    watch = Watch(history).look(T0 + 600, job("52", stdout=other)).log(T0 + 601, "51", RAISED)
+    assert watch.cells(T0 + 602)["51"].state is state
+    history = NoHistory()
+    Watch(history).look(T0, job("51", WAIT, stdout="/w/51.out", **more), job("52", stdout=other))
+    watch = Watch(history).look(T0 + 600, job("52", stdout=other)).log(T0 + 601, "51", "hello\n")
+    said = "it has run since it was last listed at 2026-11-18 11:06 UTC, and nothing says"
+    assert (said in (watch.cells(T0 + 602)["51"].why or "")) is (state is BAD)
+
+
+@pytest.mark.parametrize(
     ("last", "kind"),
     [
         (job("51", OVER, "COMPLETED", finished_at=T0 - 60, exit_code=0), None),
