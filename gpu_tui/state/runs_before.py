@@ -26,9 +26,12 @@ def box_of(instance: Instance) -> str:
 
 
 def list_of(instance: Instance) -> str:
-    """Which jobs a scheduler is asked for. A cluster may have several login nodes, each with its own host key."""
-    ssh = instance.ssh
-    return f"{ssh.user or ''}@{ssh.host}:{ssh.port or ''} {instance.scheduler} {instance.scheduler_scope}"
+    """Which jobs a scheduler lists, before any filter. A cluster may have several login nodes, each with its own host
+    key.
+    """
+    ssh, scope = instance.ssh, instance.scheduler_scope
+    of = (instance.scheduler, scope.user, scope.context, scope.namespace, scope.selector)
+    return f"{ssh.user or ''}@{ssh.host}:{ssh.port or ''} {of}"
 
 
 class RunsBefore:
