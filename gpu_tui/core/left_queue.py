@@ -126,7 +126,9 @@ class LeftQueue:
         self, endings: Mapping[str, Ending], now: float, skew: float, unread: Mapping[str, str]
     ) -> Iterator[Job]:
         for job in self._left():
-            row = replace(job, ends_by=None, removed_at=None, seen_at=None)
+            row = replace(
+                job, ends_by=None, removed_at=None, seen_at=None, reason=None, expected_at=None
+            )
             if _is_over(job):
                 why = f"as last listed at {_clock(job.seen_at)}"
                 yield replace(row, why=f"{job.why}; {why}" if job.why else why)

@@ -28,8 +28,8 @@ _SIGN = "sha256:"
 Row = dict[str, object]
 # What a scheduler says of a job, by field of Job and by key here.
 _TEXTS = {"word": 40, "task": 80, "node": 80, "finding": 40}
-_TIMES = ("submitted_at", "removed_at")
-_NUMBERS = ("exit_code", "signal", "restarts")
+_TIMES = ("submitted_at", "removed_at", "limit")
+_NUMBERS = ("exit_code", "signal", "restarts", "gpus")
 
 
 @dataclass(frozen=True, slots=True)

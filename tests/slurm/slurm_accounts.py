@@ -68,6 +68,12 @@ class AccountingSlurm(Slurm):
         super().start()
         return self
 
+    def stop_accounts(self) -> None:
+        """slurmdbd goes; the cluster runs on."""
+        daemon = self._books.pop()
+        daemon.terminate()
+        daemon.wait(60)
+
     def stop(self) -> None:
         """The cluster first, its books last."""
         super().stop()

@@ -16,12 +16,17 @@ from slurm_lab import CONF, Slurm, pause, started
 
 from gpu_tui.collect import probe_slurm
 from gpu_tui.core.fleet import Fleet, ProviderAccess
+from gpu_tui.core.mask import Mask
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.providers.base import Means
 from gpu_tui.providers.slurm import Slurm as Provided
+from gpu_tui.state.patrol import since_json
+from gpu_tui.state.report import handover
 from gpu_tui.state.views import InstanceView
 from gpu_tui.wiring import Room, Tap, open_fleet
+from gpu_tui.wiring.once import collect_once
+from gpu_tui.wiring.patrol import turn_over
 from gpu_tui.wiring.programs import on_box
 
 pytestmark = [
@@ -154,3 +159,51 @@ async def test_jobs_that_left_the_queue_are_known_from_the_accounts(
         box = replace(view.instance, provider=ProviderAccess(id=dropped))
         state = await Provided(box, means).read(dropped)
         assert (state.state, state.facts["status"]) == ("gone", "CANCELLED")
+
+
+RUNS = "while ! [ -e go ]; do sleep 0.1; done"
+ENDS = {
+    "raises": f"echo Epoch 4/20 loss: 0.5; {RUNS}; echo 'RuntimeError: shape mismatch'; exit 1",
+    "nans": f"echo Epoch 1/5 loss: nan; {RUNS}; for n in 2 3 4 5; do echo Epoch $n/5 loss: nan; done",
+    "well": f"echo Epoch 1/2 loss: 0.5; {RUNS}; echo Epoch 2/2 loss: 0.4",
+}
+
+
+async def test_the_log_of_a_job_that_the_controller_forgot_is_read_to_its_end(
+    booked: AccountingSlurm, make_box: Callable[..., Sshd], tmp_path: Path
+) -> None:
+    """Cron's `check`, with accounts: what it saw once stays known, also while the accounts do not answer."""
+    login = make_box("login", env=booked.env).instance("login", platform="slurm", scheduler="slurm")
+    fleet, state = Fleet(None, (login,)), tmp_path / "state"
+    ids = {name: booked.submit(script, name=name) for name, script in ENDS.items()}
+    while booked.run("squeue", "-h", "-t", "R", "-o", "%i").count("\n") < len(ids) - 1:
+        pause()
+    view = await collect_once(fleet, state=state)
+    assert view["login"].queue.count(CellState.RUNNING) == len(ids)
+    turn_over(view, state=state)
+    (booked.root / "go").touch()
+    while booked.run("squeue", "-h", "-t", "all", "-o", "%i"):
+        pause()
+    for accounts in (True, True, False):
+        if not accounts:
+            booked.stop_accounts()
+        view = await collect_once(fleet, state=state)
+        cells = {name: cell_of(view["login"], id) for name, id in ids.items()}
+        told = {
+            name: (cell.state, cell.epoch, cell.exit_code) for name, cell in cells.items() if cell
+        }
+        assert told == {
+            "raises": (CellState.FAILED, 4, 1),
+            "nans": (CellState.SUSPICIOUS, 5, 0),
+            "well": (CellState.FINISHED, 2, 0),
+        }, accounts
+        assert kinds(view["login"], ids["raises"]) == {"crashed"}
+        assert kinds(view["login"], ids["nans"]) == {"nan", "suspicious_end"}
+        assert kinds(view["login"], ids["well"]) == set()
+        text = handover(view, {}, Mask(), version="1", fleet=None)
+        assert "RuntimeError: shape mismatch" in text
+        last = turn_over(view, state=state)["login"]
+        since = since_json(view["login"], last)
+        assert since is not None
+        ended = [since[name] for name in ("done", "failed", "suspicious")]
+        assert ended == ([1, 1, 1] if last.done == 0 else [0, 0, 0])
