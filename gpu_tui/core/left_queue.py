@@ -23,9 +23,19 @@ NO_CODE = "nothing says its exit code"
 NO_END = "and nothing says how it ended"
 KEPT_FOR = 3 * 86_400.0  # seconds after the end: as long as the accounts are asked for
 UNSEEN_FOR = 30 * 86_400.0  # seconds since it was listed
-LEFT_KEPT = 1_000  # rows of one scheduler
+LEFT_KEPT, DELETED_KEPT = (
+    1_000,
+    200,
+)  # rows of one scheduler; a CronJob leaves a job every few minutes
 RECORD_LATE = 200.0  # seconds until an end is in the accounts that were read: they are asked seldom
 LOG_LATE = 5.0  # seconds that the end of a log may take to arrive
+TERMINATING = "Terminating"  # the word of Kubernetes for a pod that is being deleted
+# Said of a job that the accounts alone list, as one that runs or waits.
+NOT_QUEUED = "but the queue does not have it"
+REPLACED = (
+    "ReplicaSet/",
+    "DaemonSet/",
+)  # owners of pods of Kubernetes that come back under other names
 _UNFINISHED = frozenset({CellState.PENDING, CellState.SKIPPED})
 
 
@@ -68,10 +78,11 @@ class LeftQueue:
         table, at = sample.value, sample.taken_at
         self._first = at if self._first is None else self._first
         self._at, self._complete, self._recorded = at, table.complete, table.recorded
-        for job in table.jobs:
+        listed = [job for job in table.jobs if not self._is_lost(job)]
+        for job in listed:
             if "[" not in job.id:
                 self._known[job.id] = replace(_filled(job, self._known.get(job.id)), seen_at=at)
-        self._listed = frozenset(job.id for job in table.jobs)
+        self._listed = frozenset(job.id for job in listed)
         if table.complete and not table.dropped:
             self._miss()
         elif table.complete:  # waiting jobs may be among those that have no row
@@ -80,6 +91,15 @@ class LeftQueue:
                 del self._known[id]
             self._miss()
 
+    def _is_lost(self, job: Job) -> bool:
+        """Whether the queue had this job, and the accounts alone have it now, without an end."""
+        known = self._known.get(job.id)
+        return (
+            NOT_QUEUED in (job.why or "")
+            and known is not None
+            and NOT_QUEUED not in (known.why or "")
+        )
+
     def _miss(self) -> None:
         """Note which jobs are not listed any more, and forget the oldest."""
         packed = {id.partition("_")[0] for id in self._listed if "[" in id}
@@ -87,15 +107,18 @@ class LeftQueue:
             if id in self._listed:
                 continue
             seen = self._at - (job.seen_at or self._at)
+            gone = job.finished_at is None and self._complete and not _is_over(job)
             if job.state is CellState.PENDING and id.partition("_")[0] in packed:
                 del self._known[id]  # its array is one row now
-            elif job.finished_at is None and self._complete and not _is_over(job):
+            elif gone and (job.task or "").startswith(REPLACED):
+                del self._known[id]
+            elif gone:
                 self._known[id] = job = replace(job, finished_at=self._at)
             ended_at = job.finished_at or job.seen_at or self._at
             if self._at - ended_at > KEPT_FOR or seen > UNSEEN_FOR:
                 self._known.pop(id, None)
         left = sorted(self._left(), key=lambda job: (not _is_over(job), job.finished_at or 0.0))
-        for job in left[: max(0, len(left) - LEFT_KEPT)]:
+        for job in left[: max(0, len(left) - (DELETED_KEPT if self.deletes else LEFT_KEPT))]:
             del self._known[job.id]
             self._more += 1
 
@@ -114,7 +137,8 @@ class LeftQueue:
 
         `skew`: seconds that the box's clock is ahead of ours. `unread`: by path, why a log cannot be read.
         """
-        here = tuple(_filled(job, self._known.get(job.id)) for job in table.jobs)
+        rows = (job for job in table.jobs if not self._is_lost(job))
+        here = tuple(_filled(job, self._known.get(job.id)) for job in rows)
         taken = {job.name for job in here}
         left = tuple(
             replace(row, name=f"{row.name}·{row.id}") if row.name in taken else row
@@ -139,6 +163,10 @@ class LeftQueue:
                 continue
             # How long it took is not known.
             row = replace(row, started_at=None, finished_at=job.finished_at + skew, finding=None)
+            if job.word == TERMINATING and job.finding is None and not job.preempted:
+                why = f"it was being deleted when it was last listed at {_clock(job.seen_at)}"
+                yield replace(row, state=CellState.SKIPPED, word=LEFT, why=why)
+                continue
             waited = job.state in _UNFINISHED
             if waited and not self._began(job, endings):
                 yield replace(row, state=CellState.SKIPPED, word=UNRUN, why=None)

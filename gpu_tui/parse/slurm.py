@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.left_queue import NOT_QUEUED
 from gpu_tui.core.logs import may_follow
 from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
@@ -328,7 +329,7 @@ def _from_accounts(row: Listed, oom_step: str | None) -> Job:
     job = job_of(row, None, oom_step)
     if words.meaning(row.word).over:
         return job
-    why = f"the accounts say {job.word}, but the queue does not have it"
+    why = f"the accounts say {job.word}, {NOT_QUEUED}"
     return replace(job, state=CellState.CANNOT_TELL, why=why, ends_by=None)
 
 

@@ -79,7 +79,8 @@ class KnownEnds:
 
     def __init__(self, history: History, instance: Instance) -> None:
         self._history, self._name, self._box = history, instance.name, box_of(instance)
-        self._rented = instance.provider.id is not None
+        # A rented box may come back with another key, and each login node of a cluster has its own.
+        self._one_place = instance.provider.id is not None or instance.scheduler is not None
         self._host_key: str | None = None
         self._ends = self._read()  # the oldest first
         self._written = True
@@ -96,7 +97,7 @@ class KnownEnds:
         """Take the host key of the machine; ends of another machine at this address are dropped."""
         if not host_key or host_key == self._host_key:
             return
-        if self._host_key is not None and not self._rented:
+        if self._host_key is not None and not self._one_place:
             self._ends.clear()
         self._written, self._host_key = False, host_key
 

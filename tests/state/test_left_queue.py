@@ -9,6 +9,7 @@ import pytest
 from gpu_tui.core.events import LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SchedulerScope, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.left_queue import NOT_QUEUED
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import Host
 from gpu_tui.core.run_memory import GONE_FOR
@@ -267,6 +268,22 @@ def test_accounts_that_break_down_take_no_row_along() -> None:
     assert cells["1"].why == "COMPLETED: as last listed at 2026-11-18 11:06 UTC"
 
 
+def test_a_job_that_the_accounts_alone_call_running_has_left() -> None:
+    """So it is for a while after each end, and for ever after a crash of the controller (`sacctmgr show runaway`)."""
+    lost = job("1", LOST, "RUNNING", why=f"the accounts say RUNNING, {NOT_QUEUED}", stdout=None)
+    watch = Watch(NoHistory()).look(T0, job("1"), recorded=True).look(T0 + 20, lost, recorded=True)
+    assert "the accounts do not have its end yet" in (watch.cells(T0 + 40)["1"].why or "")
+    assert watch.kinds(T0 + 40) == set()
+    watch.look(T0 + 240, lost, recorded=True)
+    assert watch.kinds(T0 + 240) == {("suspicious_end", "1·van")}
+    watch.log(T0 + 241, "1", RAISED)
+    assert watch.cells(T0 + 242)["1"].state is BAD
+    # Without an earlier look it is as the accounts have it.
+    first = Watch(NoHistory())
+    for at in (T0, T0 + 20):
+        assert first.look(at, lost).cells(at + 1)["1"].why == f"RUNNING: {lost.why}"
+
+
 def test_a_number_that_is_given_again_is_another_job() -> None:
     history = NoHistory()
     Watch(history).look(T0, job("1", submitted_at=T0 - 60))
@@ -366,3 +383,22 @@ def test_a_job_of_kubernetes_that_was_deleted_says_that_its_log_went_too() -> No
     # A job that is made anew under the same name is a new one.
     again = Watch(history, box).look(T0 + 900, row).cells(T0 + 920)
     assert again["job/train"].state is RUN
+
+
+def test_pods_that_come_back_under_other_names_or_were_being_deleted_are_no_alarm() -> None:
+    box = replace(LOGIN, scheduler="kubernetes")
+    watch = Watch(NoHistory(), box).look(
+        T0,
+        Job("pod/web-7d9f-x", "web-7d9f-x", RUN, "Running", task="ReplicaSet/web-7d9f"),
+        Job("pod/mine", "mine", RUN, "Terminating"),
+        Job("pod/taken", "taken", RUN, "Terminating", finding="preempted"),
+    )
+    watch.look(T0 + 20, Job("pod/web-7d9f-y", "web-7d9f-y", RUN, "Running"))
+    cells = watch.cells(T0 + 30)
+    assert {id: cell.state for id, cell in cells.items()} == {
+        "pod/web-7d9f-y": RUN,
+        "pod/mine": DROPPED,
+        "pod/taken": LOST,
+    }
+    assert "being deleted" in (cells["pod/mine"].why or "")
+    assert watch.kinds(T0 + 30) == {("suspicious_end", "taken")}
