@@ -156,6 +156,14 @@ class Cell:
     limit_seconds: float | None = None
     limit_left_seconds: float | None = None
     age_seconds: float | None = None  # since it was submitted
+    tasks: int = 1  # of an array that this row of a list is about
+
+    @property
+    def key(self) -> str:
+        """What makes it the same row at the next look: two entries may share one name, and an array loses tasks."""
+        if self.tasks > 1:
+            return f"{(self.job or '').partition('[')[0]}[{self.reason or ''}]"
+        return f"{self.index if self.job is None else self.job}:{self.name}"
 
     @property
     def share(self) -> float | None:

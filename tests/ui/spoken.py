@@ -69,6 +69,17 @@ PARTS = {
         "exit",
         "results",
     ),  # sweep.queue_head
+    *(
+        "status",
+        "limit",
+        "job age",
+        "restarts",
+        "gpus",
+        "node",
+        "partition",
+        "namespace",
+        "why",
+    ),  # jobs.head
     *("live", "stale", "unreachable", "connecting", "off", "read-only", "replay", "demo"),  # header
     *("gpu", "memory", "cpu", "disk", "  util", "  vram", "  state", "  procs"),  # Vitals
     *("hung", "lost", "err", "box", "above", "below", "ends", "money"),

@@ -9,12 +9,14 @@ from textual import on
 from textual.message import Message
 from textual.widget import Widget
 
-from gpu_tui.core.speech import headed, say, told
+from gpu_tui.core.listing import listed
+from gpu_tui.core.speech import headed, say
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.thinned import even
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, nothing_matches
+from gpu_tui.ui.text import jobs
 from gpu_tui.ui.text.area import area
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import fit, line, more_below, wrap
@@ -36,18 +38,13 @@ COURSE_LINES, COURSE_MOST = 6, 12  # spare lines from which losses are drawn, an
 ROOMY = 86  # cells from which there is room for a line about results
 
 
-def key_of(cell: Cell) -> str:
-    """What makes a row the same row: two entries may share one name."""
-    return f"{cell.index}:{cell.name}"
-
-
 def _style(text: Text) -> str:
     return str(text.spans[0].style) if text.spans else "muted"
 
 
 def _now(view: InstanceView) -> str | None:
     """The row that the cursor starts on."""
-    return key_of(view.queue.running) if view.queue.running is not None else None
+    return view.queue.running.key if view.queue.running is not None else None
 
 
 def _words(cell: Cell) -> str:
@@ -55,11 +52,11 @@ def _words(cell: Cell) -> str:
     return f"{cell.name} {state_words(cell)}"
 
 
-def _seen(view: InstanceView, cell: Cell, width: int) -> object:
-    """All that a row is made of."""
+def _seen(view: InstanceView, cell: Cell, width: int, look: object = None) -> object:
+    """All that a row is made of. `look`: the columns of a scheduler's list."""
     losses = course(view, cell)
     first = cell.state is CellState.CANNOT_TELL and is_fresh(view)
-    return view.name, cell, width, view.link.live, first, len(losses), losses[-1:]
+    return view.name, cell, width, view.link.live, first, len(losses), losses[-1:], look
 
 
 def _course(view: InstanceView, cell: Cell | None, width: int, spare: int) -> list[Text]:
@@ -92,6 +89,7 @@ class QueuePane(Pane):
         self._fits = Filter()
         self._near = NearCursor()
         self._instance: str | None = None
+        self._shown: dict[str, Cell] = {}  # by key
 
     def content(self) -> Iterable[Widget]:
         """The cells, why the one under the cursor is as it is, and the sums."""
@@ -109,20 +107,25 @@ class QueuePane(Pane):
             notes = [note] if there is None else [note, there]
             rows.put([row for one in notes for row in wrap(one.plain, width, _style(one))])
             self._block.put([])
-            self._instance = None
+            self._instance, self._shown = None, {}
             self.entitle(view.name if view else "")
             return
-        cells = [cell for cell in view.queue.cells if self._fits.keeps(_words(cell))]
-        keys = [key_of(cell) for cell in cells]
+        kept = [cell for cell in view.queue.cells if self._fits.keeps(_words(cell))]
+        kind = view.instance.scheduler
+        cells = kept if kind is None else listed(kept)
+        sheet = None if kind is None else jobs.sheet_of(kind, cells, width)
+        look = None if sheet is None else sheet.look
+        keys = [cell.key for cell in cells]
+        self._shown = dict(zip(keys, cells, strict=True))
         start = _now(view) if self._instance != view.name else None
         lines = self._near.lines(
             keys,
             start if start in keys else rows.heir(keys),
-            lambda n: _seen(view, cells[n], width),
-            lambda n: cell_row(view, cells[n], width),
+            lambda n: _seen(view, cells[n], width, look),
+            lambda n: jobs.row(view, cells[n], sheet) if sheet else cell_row(view, cells[n], width),
         )
         total = len(view.queue.cells)
-        head = queue_head(view, width)
+        head = jobs.head(sheet) if sheet else queue_head(view, width)
         if cells:
             rows.put(lines, keys, head)
         else:
@@ -130,18 +133,17 @@ class QueuePane(Pane):
         if self._instance != view.name:
             self._instance = view.name
             if view.queue.running is not None:
-                rows.point(key_of(view.queue.running))
+                rows.point(view.queue.running.key)
         self._notes(moment, view, width)
-        count = say("{kept} of {views}", kept=len(cells), views=total)
+        count = say("{kept} of {views}", kept=len(kept), views=total)
         self.entitle(f"{view.name} · {count}" if self._fits else view.name, more_below(rows.hidden))
 
     def _notes(self, moment: Moment, view: InstanceView, width: int) -> None:
         """Why the cell under the cursor is as it is, and the sums."""
-        key = self.rows.here
-        cell = next((cell for cell in view.queue.cells if key_of(cell) == key), None)
+        cell = self._shown.get(self.rows.here or "")
         why = line()
-        if cell is not None and cell.why:
-            why = line((headed(cell.name, told(cell.why)), "level-watch"))
+        if cell is not None and (words := jobs.note(cell)):
+            why = line((headed(cell.name, words), "level-watch"))
         elif cell is not None and cell.metrics:
             shown = "  ".join(f"{name} {value:g}" for name, value in list(cell.metrics.items())[:4])
             why = line((f"{cell.name}: {shown}", "muted"))
@@ -163,7 +165,11 @@ class QueuePane(Pane):
     @on(Rows.Chosen)
     def _chosen(self, event: Rows.Chosen) -> None:
         event.stop()
-        self.post_message(self.CellChosen(event.key.partition(":")[2]))
+        cell = self._shown.get(event.key)
+        if cell is not None and cell.tasks > 1:
+            self.app.notify(say("{tasks} tasks wait: none has a log", tasks=cell.tasks), timeout=3)
+        elif cell is not None:
+            self.post_message(self.CellChosen(cell.name))
 
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:

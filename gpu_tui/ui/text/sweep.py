@@ -124,19 +124,19 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
         fit(line((str(cell.index), "faint")), has.index, right=True),
         fit(line((glyph if has.state == 1 else f"{glyph} {word}", tint)), has.state),
         fit(line((called, "strong" if cell.state is CellState.RUNNING else tone)), has.name),
-        fit(_progress(cell), 7, right=True),
+        fit(progress_of(cell), 7, right=True),
     ]
     if has.loss:
-        parts.append(fit(_loss(cell), has.loss, right=True))
+        parts.append(fit(loss_of(cell), has.loss, right=True))
     if graph := has.graph:
         losses = course(view, cell)
         values = even(losses, min(graph, len(losses)))
         parts.append(fit(spark(values, graph, "history") if values else line(), graph))
     if has.took:
-        parts.append(fit(_took(cell), has.took, right=True))
-    parts.append(fit(_left(cell), 7, right=True))
+        parts.append(fit(took_of(cell), has.took, right=True))
+    parts.append(fit(left_of(cell), 7, right=True))
     if has.exit:
-        parts.append(fit(_exit(cell), has.exit, right=True))
+        parts.append(fit(exit_of(cell), has.exit, right=True))
     if has.results:
         parts.append(fit(_results(cell), has.results, right=True))
     return line(parts[0], *(piece for part in parts[1:] for piece in (" ", part)))
@@ -149,7 +149,8 @@ def _state(view: InstanceView, cell: Cell) -> tuple[str, str, str]:
     return state_of(cell)
 
 
-def _progress(cell: Cell) -> Text:
+def progress_of(cell: Cell) -> Text:
+    """Its epoch, else its step."""
     if cell.state is CellState.PENDING:
         return line((ABSENT, "absent"))
     if cell.epoch is not None:
@@ -166,28 +167,32 @@ def _progress(cell: Cell) -> Text:
     return line((UNKNOWN, "unknown")) if cell.started_at else line((ABSENT, "absent"))
 
 
-def _loss(cell: Cell) -> Text:
+def loss_of(cell: Cell) -> Text:
+    """Its last loss."""
     if cell.loss is None:
         return line((ABSENT, "absent"))
     style = "text" if math.isfinite(cell.loss) else "level-act"
     return line((units.number(cell.loss), style))
 
 
-def _took(cell: Cell) -> Text:
+def took_of(cell: Cell) -> Text:
+    """How long it has run."""
     if cell.duration_seconds is None:
         unknown = cell.state is CellState.CANNOT_TELL
         return line((UNKNOWN, "unknown")) if unknown else line((ABSENT, "absent"))
     return line((units.span(cell.duration_seconds), "muted"))
 
 
-def _left(cell: Cell) -> Text:
+def left_of(cell: Cell) -> Text:
+    """How long it still takes."""
     if cell.eta_seconds is None:
         running = cell.state in (CellState.RUNNING, CellState.CANNOT_TELL)
         return line((UNKNOWN, "unknown")) if running else line((ABSENT, "absent"))
     return line((units.rough(cell.eta_seconds), "text"))
 
 
-def _exit(cell: Cell) -> Text:
+def exit_of(cell: Cell) -> Text:
+    """Its exit code."""
     if cell.exit_code is None:
         return line((ABSENT, "absent"))
     return line((str(cell.exit_code), "muted" if cell.exit_code == 0 else "level-act"))
