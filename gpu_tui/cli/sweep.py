@@ -6,13 +6,14 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.streams import only_one
 from gpu_tui.core.campaign import Outlook, Trust
 from gpu_tui.core.cell_export import to_csv, to_markdown
-from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
+from gpu_tui.core.cell_table import Order, Row, as_listed, columns_of, in_order, rows_of
 from gpu_tui.core.rebalance import Plan, suggest
 from gpu_tui.core.speech import say
 from gpu_tui.settings import FleetError
@@ -55,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
             raise _taken(name)
     view = look(fleet, args.limit)
     outlook = sweep_outlook(view)
-    rows = _sorted(rows_of(one.lane for one in outlook.lanes), args.sort, falling=args.reverse)
+    every = rows_of(one.lane for one in outlook.lanes)
+    rows = _sorted(every, args.sort, falling=args.reverse)
     plan = suggest(outlook)
     for name, text in ((args.csv, to_csv), (args.markdown, to_markdown)):
         if name is not None:
@@ -64,12 +66,13 @@ def run(args: argparse.Namespace) -> int:
         body = sweep_json(view.sweep, view.taken_at, outlook, plan, rows)
         print(json.dumps(body, ensure_ascii=False, allow_nan=False))
     elif args.csv is None and args.markdown is None:
-        print(_text(view, outlook, plan, rows))
+        shown = _sorted(as_listed(every), args.sort, falling=args.reverse)
+        print(_text(view, outlook, plan, shown))
     read = any(one.lane.trust is not Trust.UNREAD for one in outlook.lanes)
     return 0 if read else 2
 
 
-def _sorted(rows: tuple[Row, ...], wanted: str | None, *, falling: bool) -> list[Row]:
+def _sorted(rows: Sequence[Row], wanted: str | None, *, falling: bool) -> list[Row]:
     """By the column of that name: one of the table's own, else a metric."""
     if wanted is None:
         return list(rows)

@@ -43,7 +43,7 @@ class Lane:
     `begun_only`: its cells are known because they began, and no list names the next ones.
     `adrift`: its runner is dead, so the rest starts only when a person starts it. `unfit`: why no cell should be moved
     to it; `ends_in`: seconds until a full disk, its inodes, the balance or a deadline of its platform ends work on it.
-    `spent_exact`: the provider said since when it bills; otherwise `spent` counts from when the box was first seen.
+    `scheduled`: a scheduler runs its jobs. `spent_exact`: the provider said since when it bills; otherwise `spent` counts from when the box was first seen.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Lane:
     adrift: bool = False
     unfit: str | None = None
     ends_in: float | None = None
+    scheduled: bool = False
 
     @property
     def unnamed(self) -> int:

@@ -9,9 +9,11 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from gpu_tui.core.campaign import RANK, Lane, Trust
+from gpu_tui.core.listing import listed
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import Cell, CellState
 
@@ -77,21 +79,25 @@ SPLIT = re.compile(r"^(?:val|valid|validation|test|eval|best|final)[_/\-. ]+")
 
 FIXED = ("cell", "task", "box", "state")
 AFTER = ("epochs", "took", "left", "cost")
+OF_JOBS = ("limit", "restarts", "node")  # what a scheduler says, where there is one
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One cell of one box. `cost` is what it took at the present price, in `currency`."""
+    """One cell of one box. `cost` is what it took at the present price, in `currency`. `scheduled`: by a scheduler."""
 
     box: str
     cell: Cell
     trust: Trust = Trust.LIVE
     cost: float | None = None
     currency: str | None = None
+    scheduled: bool = False
 
     @property
     def key(self) -> str:
         """What makes it the same row at the next look."""
+        if self.cell.tasks > 1:
+            return f"{self.box}\n{self.cell.key}\n"
         return f"{self.box}\n{self.cell.index}\n{self.cell.name}"
 
 
@@ -106,10 +112,25 @@ class Order:
 def rows_of(lanes: Iterable[Lane]) -> tuple[Row, ...]:
     """Every cell of every queue, in the order of the queues."""
     return tuple(
-        Row(lane.name, cell, lane.trust, _cost(lane, cell), lane.currency)
+        Row(lane.name, cell, lane.trust, _cost(lane, cell), lane.currency, lane.scheduled)
         for lane in lanes
         for cell in lane.queue.cells
     )
+
+
+def as_listed(rows: Iterable[Row]) -> list[Row]:
+    """The rows of each scheduler in the order of its list, with one row for the waiting tasks of an array."""
+    shown: list[Row] = []
+    for _, group in groupby(rows, key=lambda row: row.box):
+        of = list(group)
+        if of[0].scheduled:
+            by_cell = {id(row.cell): row for row in of}
+            of = [
+                by_cell.get(id(cell)) or replace(of[0], cell=cell, cost=None)
+                for cell in listed(row.cell for row in of)
+            ]
+        shown += of
+    return shown
 
 
 def _cost(lane: Lane, cell: Cell) -> float | None:
@@ -134,7 +155,8 @@ def metric_title(name: str) -> str:
 
 def columns_of(rows: Sequence[Row]) -> tuple[str, ...]:
     """Every column that the table can be sorted by; a metric is `metric:NAME`."""
-    return (*FIXED, "loss", *(f"metric:{name}" for name in metrics_of(rows)), *AFTER)
+    jobs = (name for name in OF_JOBS if any(value_of(row, name) is not None for row in rows))
+    return (*FIXED, "loss", *(f"metric:{name}" for name in metrics_of(rows)), *AFTER, *jobs)
 
 
 def value_of(row: Row, column: str) -> float | str | None:
@@ -161,6 +183,12 @@ def value_of(row: Row, column: str) -> float | str | None:
             return cell.eta_seconds
         case "cost":
             return row.cost
+        case "limit" if row.scheduled:
+            return cell.limit_left_seconds
+        case "restarts" if row.scheduled:
+            return float(cell.restarts) if cell.restarts else None
+        case "node" if row.scheduled:
+            return None if cell.node is None else cell.node.casefold()
     return None
 
 
@@ -207,7 +235,8 @@ def best_of(rows: Sequence[Row], columns: Iterable[str]) -> Best:
             tasks[row.cell.task].append(row)
     best: dict[tuple[str | None, str], float] = {}
     for column in columns:
-        way = direction(column.removeprefix("metric:")) if column not in (*FIXED, *AFTER) else 0
+        own = column in (*FIXED, *AFTER, *OF_JOBS)
+        way = 0 if own else direction(column.removeprefix("metric:"))
         for task, ended in tasks.items() if way else ():
             values = [
                 value

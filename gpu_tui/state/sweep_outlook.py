@@ -47,6 +47,7 @@ def _lane(view: InstanceView, fleet: FleetView) -> Lane:
         adrift=any(found.kind == "runner_gone" for found in view.findings),
         unfit=_unfit(view, fleet, accounts),
         ends_in=_ends_in(view, accounts),
+        scheduled=view.instance.scheduler is not None,
     )
 
 

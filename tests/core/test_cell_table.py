@@ -17,6 +17,7 @@ from gpu_tui.core.cell_table import (
     METRICS_SHOWN,
     Order,
     Row,
+    as_listed,
     best_of,
     columns_of,
     direction,
@@ -25,7 +26,7 @@ from gpu_tui.core.cell_table import (
     rows_of,
     value_of,
 )
-from gpu_tui.core.sweep import CellState
+from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.thinned import Thinned, even
 
 ODD = [math.nan, math.inf, -math.inf, None]
@@ -219,3 +220,37 @@ def test_a_loss_that_is_no_number_stands_where_it_began() -> None:
     for _ in range(1_000):
         kept.add(1.0, 0.5)  # at one place
     assert len(kept) <= 64
+
+
+# --- a scheduler's list ---------------------------------------------------------------------------
+
+
+def scheduled(*cells: Cell, by: bool = True, box: str = "login") -> tuple[Row, ...]:
+    return tuple(Row(box, cell, scheduled=by) for cell in cells)
+
+
+def task(number: int, state: CellState = CellState.PENDING, **more: object) -> Cell:
+    return Cell(f"7_{number}·a", number, "gpu", state, job=f"7_{number}", **more)  # type: ignore[arg-type]
+
+
+def test_the_waiting_tasks_of_an_array_are_one_row_of_their_box() -> None:
+    tasks = [task(n) for n in range(5)]
+    two = (*scheduled(*tasks, task(9, CellState.RUNNING)), *scheduled(*tasks, box="other"))
+    rows = as_listed(two)
+    assert [(row.box, row.cell.tasks) for row in rows] == [("login", 1), ("login", 5), ("other", 5)]
+    assert len({row.key for row in rows}) == 3
+    assert as_listed(scheduled(*tasks, by=False)) == list(scheduled(*tasks, by=False))
+
+
+def test_a_chosen_order_goes_before_that_of_the_list() -> None:
+    rows = as_listed(
+        scheduled(task(1, CellState.FINISHED, node="b"), task(2, CellState.RUNNING, node="a"))
+    )
+    assert [row.cell.node for row in rows] == ["a", "b"]
+    assert [row.cell.node for row in in_order(rows, Order("node", falling=True))] == ["b", "a"]
+
+
+def test_columns_of_jobs_are_there_where_a_scheduler_fills_them() -> None:
+    cell = task(1, CellState.RUNNING, node="a", restarts=0, limit_left_seconds=9.0)
+    assert columns_of(scheduled(cell))[-2:] == ("limit", "node")
+    assert columns_of(scheduled(cell, by=False))[-1] == "cost"

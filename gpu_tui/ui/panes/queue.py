@@ -167,7 +167,7 @@ class QueuePane(Pane):
         event.stop()
         cell = self._shown.get(event.key)
         if cell is not None and cell.tasks > 1:
-            self.app.notify(say("{tasks} tasks wait: none has a log", tasks=cell.tasks), timeout=3)
+            self.app.notify(jobs.no_log(cell), timeout=3)
         elif cell is not None:
             self.post_message(self.CellChosen(cell.name))
 

@@ -15,7 +15,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from gpu_tui.core.cell_export import to_csv, to_markdown
-from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
+from gpu_tui.core.cell_table import Order, Row, as_listed, columns_of, in_order, rows_of
 from gpu_tui.core.mask import masked
 from gpu_tui.core.rebalance import suggest
 from gpu_tui.core.redact import redact
@@ -27,6 +27,7 @@ from gpu_tui.ui.plot import Curve, logarithmic, render_curves
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
+from gpu_tui.ui.text.jobs import no_log
 from gpu_tui.ui.text.marks import fit, line, more_below, wrap
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
 from gpu_tui.ui.text.sweep import course, state_words
@@ -143,10 +144,12 @@ class SweepScreen(FilteredCard):
         return int(height * CHART_SHARE) if height >= BOTH else below
 
     def _rows(self) -> list[Row]:
-        """The rows that the filter keeps, in order."""
+        """The rows that the filter keeps, in order, the waiting tasks of an array as one."""
+        return in_order(as_listed(self._kept()), self._order)
+
+    def _kept(self) -> list[Row]:
         every = rows_of(one.lane for one in self.moment.outlook.lanes)
-        kept = [row for row in every if self.fits.keeps(_words(row))]
-        return in_order(kept, self._order)
+        return [row for row in every if self.fits.keeps(_words(row))]
 
     def _paint_table(self, rows: list[Row], width: int) -> None:
         charted = {key: f"box-{n % CURVES + 1}" for n, key in enumerate(self._marked)}
@@ -177,7 +180,8 @@ class SweepScreen(FilteredCard):
             nothing = [line((say("no cell is known yet"), "muted"))]
             self._table.put(nothing_matches(self.fits.wanted, width) if self.fits else nothing)
         more = more_below(self._table.hidden) if self._table.display else ""
-        self.edge(f"{counted(len(rows), 'cell')}  {more}".rstrip())
+        count = sum(row.cell.tasks for row in rows)
+        self.edge(f"{counted(count, 'cell')}  {more}".rstrip())
 
     # --- chart --------------------------------------------------------------------------------
 
@@ -286,8 +290,8 @@ class SweepScreen(FilteredCard):
         self.show(self.moment)
 
     async def action_save(self, form: str) -> None:
-        """The rows as they are shown, without secrets, to a new file in the working directory."""
-        rows = masked(self._rows(), redact)
+        """Each cell that the filter keeps, without secrets, to a new file in the working directory."""
+        rows = masked(in_order(self._kept(), self._order), redact)
         stem = re.sub(r"[^\w.-]+", "_", self.moment.fleet.sweep or "sweep", flags=re.ASCII).lstrip(
             "."
         )
@@ -322,7 +326,11 @@ class SweepScreen(FilteredCard):
     @on(Rows.Chosen, "#sweep-rows")
     def _chosen(self, event: Rows.Chosen) -> None:
         event.stop()
-        self.dismiss(event.key)
+        row = next((row for row in self._rows() if row.key == event.key), None)
+        if row is not None and row.cell.tasks > 1:
+            self.app.notify(no_log(row.cell), timeout=3)
+        else:
+            self.dismiss(event.key)
 
 
 def _first(rows: list[Text], most: int) -> list[Text]:

@@ -65,7 +65,7 @@ def _word(text: str | None, width: int) -> Text:
     return line((cut_name(text, width), "muted")) if text else line((ABSENT, "absent"))
 
 
-def _rough(seconds: float) -> str:
+def rough(seconds: float) -> str:
     """A length in seven cells: of a hundred days the hours are left out."""
     return units.age(seconds) if seconds >= 100 * units.DAY else units.rough(seconds)
 
@@ -75,9 +75,9 @@ def _limit(cell: Cell) -> Text:
     left = cell.limit_left_seconds
     if left is None or cell.state is not CellState.RUNNING:
         whole = cell.limit_seconds if cell.state is CellState.PENDING else None
-        return line((ABSENT, "absent")) if whole is None else line((_rough(whole), "muted"))
+        return line((ABSENT, "absent")) if whole is None else line((rough(whole), "muted"))
     late = cell.eta_seconds is not None and cell.eta_seconds > left
-    return line((_rough(left), "level-watch" if late else "text"))
+    return line((rough(left), "level-watch" if late else "text"))
 
 
 def _count(value: int | None, style: str = "muted") -> Text:
@@ -188,10 +188,15 @@ def _name(cell: Cell, sheet: Sheet) -> str:
 
 
 def status_of(view: InstanceView, cell: Cell) -> tuple[str, str, str]:
-    """Its sign, the scheduler's own word where that says more than the state, and its style."""
-    sign, word, style = state_of(cell)
+    """As it stands in the list of its box."""
     if cell.state is CellState.CANNOT_TELL and is_fresh(view):
         return "◔", say("first look"), "muted"
+    return words_of(cell)
+
+
+def words_of(cell: Cell) -> tuple[str, str, str]:
+    """Its sign, the scheduler's own word where that says more than the state, and its style."""
+    sign, word, style = state_of(cell)
     if cell.halted or cell.still_seconds is not None:
         return sign, word, style
     own = cell.status or ""
@@ -225,6 +230,11 @@ def note(cell: Cell) -> str | None:
         if expected is not None:
             said.append(say("expected to start in {span}", span=units.rough(expected)))
     return joined(said) or None
+
+
+def no_log(cell: Cell) -> str:
+    """The answer to a key that asks for the log of tasks that wait."""
+    return say("{tasks} tasks wait: none has a log", tasks=cell.tasks)
 
 
 def _until_start(cell: Cell) -> float | None:

@@ -15,6 +15,7 @@ from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.thinned import even
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.jobs import rough, words_of
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, arrow, fit, line, spark
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.signs import box_style
@@ -24,6 +25,7 @@ Points = Sequence[tuple[float, float | None]]
 TITLES = {"box": "queue"}
 CELLS = {
     "task": 14, "box": 13, "state": 1, "loss": 8, "epochs": 7, "took": 7, "left": 7, "cost": 9,
+    "limit": 7, "restarts": 8, "node": 10,
 }  # fmt: skip
 METRIC = 8
 TITLE = 14  # the most that the title of a metric gets, where there is room for words
@@ -31,8 +33,9 @@ HISTORY = 12
 MARK, NAME = 2, 18
 WORDS = 100  # from this width on the state is written beside its sign
 STATE = 13
+JOB_STATE = 24  # where a scheduler says more than the state
 LESS = ("task", "box")
-LEFT = ("cell", "task", "box", "state")  # words, the others are numbers
+LEFT = ("cell", "task", "box", "state", "node")  # words, the others are numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +53,30 @@ class Sheet:
     charted: Mapping[str, str] = field(default_factory=dict)
     cells: tuple[str, ...] = ()
     boxes: tuple[str, ...] = ()
+    jobs: bool = False
 
 
 def sheet_of(rows: Sequence[Row], order: Order, width: int, charted: Mapping[str, str]) -> Sheet:
     """The columns that fit, the sorted one among them, and the best values."""
-    every = columns_of(rows)
+    every, jobs = columns_of(rows), any(row.scheduled for row in rows)
     name = NAME if width >= 70 else max(8, min(NAME, width // 4))
     others = [column for column in every if column != "cell" and _told(rows, column)]
     room = width - MARK - name
-    shown = _fitting(others, room, width)
+    shown = _fitting(others, room, width, jobs=jobs)
     for words in LESS:  # where it is narrow, how a cell stands matters more than these
         if "loss" not in shown and words in others and words != order.column:
             others.remove(words)
-            shown = _fitting(others, room, width)
+            shown = _fitting(others, room, width, jobs=jobs)
     while order.column in others and order.column not in shown and others:
         others = others[1:]
-        shown = _fitting(others, room, width)
-    spare = room - sum(_cells(column, width) + 1 for column in shown)
+        shown = _fitting(others, room, width, jobs=jobs)
+    spare = room - sum(_cells(column, width, jobs=jobs) + 1 for column in shown)
     history = HISTORY if "loss" in shown and spare > HISTORY else 0
     name = min(name + max(0, spare - (history + 1 if history else 0)), 32)
     cells = tuple(row.cell.name for row in rows)
     boxes = tuple(dict.fromkeys(row.box for row in rows))
     return Sheet(
-        tuple(shown), best_of(rows, every), order, width, name, history, charted, cells, boxes
+        tuple(shown), best_of(rows, every), order, width, name, history, charted, cells, boxes, jobs
     )
 
 
@@ -83,19 +87,19 @@ def _told(rows: Sequence[Row], column: str) -> bool:
     )
 
 
-def _fitting(columns: Sequence[str], room: int, width: int) -> list[str]:
+def _fitting(columns: Sequence[str], room: int, width: int, *, jobs: bool) -> list[str]:
     shown: list[str] = []
     for column in columns:
-        room -= _cells(column, width) + 1
+        room -= _cells(column, width, jobs=jobs) + 1
         if room < 0:
             break
         shown.append(column)
     return shown
 
 
-def _cells(column: str, width: int) -> int:
+def _cells(column: str, width: int, *, jobs: bool) -> int:
     if column == "state" and width >= WORDS:
-        return STATE
+        return JOB_STATE if jobs else STATE
     if column not in CELLS and width >= WORDS:
         return min(TITLE, max(METRIC, cell_len(title_of(column)) + 1))  # one for the arrow
     return CELLS.get(column, METRIC)
@@ -114,7 +118,12 @@ def table_head(sheet: Sheet) -> Text:
     for column in sheet.columns:
         right = column not in LEFT
         text.append_text(
-            line(" ", fit(_title(column, sheet), _cells(column, sheet.width), right=right))
+            line(
+                " ",
+                fit(
+                    _title(column, sheet), _cells(column, sheet.width, jobs=sheet.jobs), right=right
+                ),
+            )
         )
         if column == "loss" and sheet.history:
             text.append_text(line(" ", fit(line((say("history"), "faint")), sheet.history)))
@@ -125,7 +134,7 @@ def _title(column: str, sheet: Sheet) -> Text:
     if sheet.order.column != column:
         narrow = column == "state" and sheet.width < WORDS
         return line(("" if narrow else title_of(column), "faint"))
-    room = sheet.name if column == "cell" else _cells(column, sheet.width)
+    room = sheet.name if column == "cell" else _cells(column, sheet.width, jobs=sheet.jobs)
     title = line((title_of(column), "heading"))
     if title.cell_len >= room:
         title.truncate(room - 1)
@@ -142,7 +151,14 @@ def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:
     for column in sheet.columns:
         right = column not in LEFT
         text.append_text(
-            line(" ", fit(_value(row, column, sheet), _cells(column, sheet.width), right=right))
+            line(
+                " ",
+                fit(
+                    _value(row, column, sheet),
+                    _cells(column, sheet.width, jobs=sheet.jobs),
+                    right=right,
+                ),
+            )
         )
         if column == "loss" and sheet.history:
             values = even(losses, min(sheet.history, len(losses)))
@@ -160,7 +176,7 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
         case "box":
             return line((cut_name(row.box, CELLS["box"], sheet.boxes), box_style(row.box)))
         case "state":
-            glyph, word, style = state_of(cell)
+            glyph, word, style = words_of(cell) if row.scheduled else state_of(cell)
             return line(
                 (
                     glyph if sheet.width < WORDS else f"{glyph} {word}",
@@ -171,11 +187,17 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
             if cell.epoch is None:
                 return _nothing(row)
             return line((f"{cell.epoch}/{cell.epochs or UNKNOWN}", "text"))
-        case "took" | "left":
+        case "node":
+            return _word(cell.node and cut_name(cell.node, CELLS["node"]))
+        case "restarts":
+            return line((str(cell.restarts), "level-watch")) if cell.restarts else _word(None)
+        case "limit" if cell.limit_left_seconds is None or cell.state is not CellState.RUNNING:
+            return _word(None)
+        case "took" | "left" | "limit":
             seconds = value_of(row, column)
             if not isinstance(seconds, float | int) or not math.isfinite(seconds):
                 return _nothing(row)
-            words = units.span if column == "took" else units.rough
+            words = units.span if column == "took" else rough
             return line((words(seconds), "stale" if stale else "muted"))
         case "cost":
             known = row.cost is not None
