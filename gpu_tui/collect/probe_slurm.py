@@ -1,9 +1,9 @@
 """Asking Slurm from its login node: the queue at every look, a job's details once, the accounts seldom.
 
 A controller is shared by everybody on the cluster, so it is asked as a person would: `squeue` for one
-user on a slow beat; `scontrol` for a job only when it began, ended or came to wait for something else, a few
-at a time; `sacct` every few minutes, of no more days than fit; `sinfo` as seldom, where a job runs or waits for nodes.
-Nothing is changed by any of it.
+user on a slow beat; `scontrol` for a job, or once for a whole array, only when it began, ended or came to wait for
+something else; `sacct` every few minutes, of no more days than fit; `sinfo` as seldom, where a job runs or waits for
+nodes. Nothing is changed by any of it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from gpu_tui.parse.slurm import (
     ACCOUNT_FIELDS,
     MORE_FIELDS,
     QUEUE_FORMAT,
+    TOO_MUCH,
     Accounts,
     job_table,
     parse_accounts,
@@ -37,8 +38,13 @@ EVERY = 20.0  # seconds between two questions to the controller
 ACCOUNT_BEATS = 8  # and this many of them from one question to the accounts to the next
 LIMIT = 15.0  # squeue itself gives up on a dead controller after 9 s, and says so
 DETAILS_LIMIT = 5
-DETAILS_ROUND = 12  # jobs asked about one by one in one round
-DETAILS_KEPT = 48  # jobs whose details are sent: those that run, the newest that ended, that wait
+# One call gives the records of a job, or of all tasks of an array. A quick controller is asked about all that changed,
+# a busy one about as many as it answers in these seconds; the others come first in the next look.
+DETAILS_SECONDS = 6
+DETAILS_ROUND = 100  # calls in one look
+DETAILS_KEPT = 800  # jobs and tasks: those that run, the newest that ended, those that wait
+UNIT_BYTES = 400_000  # of one array's records; of a larger one only those of tasks that run are sent,
+UNIT_ROWS = 300  # and no more than these
 
 _SNIPPET = r"""
     PATH=$PATH:{places} SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0
@@ -50,41 +56,53 @@ _SNIPPET = r"""
     ask queue {limit:.0f} squeue -h -u "$user" -t all -o '{mark}|{queue_format}'
     queue=$code
 {nodes}
-    keys=
-    [ "$queue" != 0 ] || keys=$(printf '%s\n' "$kept" | sed -n \
-        -e 's/^{mark}|\([0-9_]*\)|PENDING|\([^|]*|\)\{{3\}}\([0-9A-Za-z_]*\)[^|]*|.*/2 \1:PENDING:\3/p' \
-        -e '/^{mark}|[^|]*|PENDING|/d' \
-        -e 's/^{mark}|\([0-9_]*\)|\(RUNNING\)|\([0-9]*\)|.*/0 \1:\2:\3/p' -e t \
-        -e 's/^{mark}|\([0-9_]*\)|\([A-Z_]*\)|\([0-9A-Za-z/]*\)|.*/1 \1:\2:\3/p' |
-        sort -k1,1n -k2,2nr | head -n {most} | sed -e 's/^[012] //')
-    set -- $keys
-    keys=" $*" asked=0 details= changed=
-    for key in $keys; do
-        id=${{key%%:*}}
-        eval "was=\$was_$id"
-        if [ "$was" != "$key" ] && [ "$asked" -lt {round} ]; then
-            asked=$((asked + 1)) changed=1
-            grab {details_limit} scontrol -o show job "$id"
-            case $out in
-                *"$newline"*) # a name with a line end in it: JSON says it better, where this Slurm has it
-                    kept=$out
-                    grab {details_limit} scontrol --json show job "$id"
-                    [ "$code" = 0 ] || out=$kept code=0 ;;
-            esac
-            case $code in
-                0) eval "was_$id=\$key about_$id=\$out" ;;
-                124 | 137 | 143) asked={round} ;;
-                *) eval "was_$id=\$key about_$id=" ;;
-            esac
-        fi
-        eval "told=\$about_$id"
-        details="$details{mark} $id$newline$told$newline"
-    done
-    for id in $asked_about; do
-        case $keys in *" $id:"*) ;; *) unset "was_$id" "about_$id"; changed=1 ;; esac
-    done
-    asked_about=
-    for key in $keys; do asked_about="$asked_about ${{key%%:*}}"; done
+    changed=
+    if [ "$queue" = 0 ]; then
+        keys=$(printf '%s\n' "$kept" | sed -n \
+            -e 's/^{mark}|\([0-9_+]*\)|PENDING|\([^|]*|\)\{{3\}}\([0-9A-Za-z_]*\)[^|]*|.*/2 \1:PENDING:\3/p' \
+            -e '/^{mark}|[^|]*|PENDING|/d' \
+            -e 's/^{mark}|\([0-9_+]*\)|\(RUNNING\)|\([0-9]*\)|.*/0 \1:\2:\3/p' -e t \
+            -e 's/^{mark}|\([0-9_+]*\)|\([A-Z_]*\)|\([0-9A-Za-z/]*\)|.*/1 \1:\2:\3/p' |
+            sort -k1,1n -k2,2nr | head -n {most} | sed -e 's/^[012] //')
+        units= details= later= asked=0 began=$(date +%s)
+        for key in $keys; do
+            unit=${{key%%[_+:]*}}
+            eval "now=\$now_$unit now_$unit=\"\$now_$unit \$key\""
+            [ -n "$now" ] || units="$units $unit"
+        done
+        for unit in $late $units; do
+            eval "now=\$now_$unit was=\$was_$unit now_$unit="
+            [ -n "$now" ] || continue
+            if [ "$was" = "$now" ]; then :
+            elif [ "$asked" -ge {round} ] || [ "$(($(date +%s) - began))" -ge {seconds} ]; then
+                later="$later $unit"
+            else
+                asked=$((asked + 1)) changed=1
+                grab {details_limit} scontrol -o show job "$unit"
+                case $code$now$newline$out in
+                    "0 $unit:"*"$newline"*"$newline"*) # a name with a line end in it: JSON has it escaped
+                        kept=$out
+                        grab {details_limit} scontrol --json show job "$unit"
+                        [ "$code" = 0 ] || out=$kept code=0 ;;
+                esac
+                [ "${{#out}}" -le {unit_bytes} ] ||
+                    out=$(printf '%s\n' "$out" | grep ' JobState=RUNNING ' | head -n {unit_rows})
+                case $code in
+                    0) eval "was_$unit=\$now about_$unit=\$out" ;;
+                    124 | 137 | 143) asked={round} later="$later $unit" ;;
+                    *) eval "was_$unit=\$now about_$unit=" ;;
+                esac
+            fi
+            eval "was=\$was_$unit told=\$about_$unit"
+            [ "$((${{#details}} + ${{#told}}))" -le {most_bytes} ] || told={too_much}
+            [ -z "$was" ] || details="$details{mark} $unit$newline$told$newline"
+        done
+        late=$later
+        for unit in $about_all; do
+            case "$units " in *" $unit "*) ;; *) unset "was_$unit" "about_$unit"; changed=1 ;; esac
+        done
+        about_all=$units
+    fi
     if [ "$n" = 0 ] || [ -n "$changed" ]; then out=$details; show details 0; else same details; fi
     if turn {beats}; then
         : "${{window:=now-3days}}" "${{columns:={more_fields},{account_fields}}}"
@@ -128,6 +146,10 @@ def snippet(target: Target) -> str:
         more_fields=",".join(MORE_FIELDS),
         most=DETAILS_KEPT,
         round=DETAILS_ROUND,
+        seconds=DETAILS_SECONDS,
+        unit_bytes=UNIT_BYTES,
+        unit_rows=UNIT_ROWS,
+        too_much=TOO_MUCH,
         details_limit=DETAILS_LIMIT,
         beats=ACCOUNT_BEATS,
         most_bytes=MAX_SECTION - 65_536,
@@ -151,8 +173,8 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
     if queue.exit or not mark:
         return NoValue(_complaint(said, queue), FailureKind.UNREACHABLE)
     accounts, why = _accounts(sections, mark)
-    details = parse_marked(_text(sections, "details"), mark)
-    table = job_table(parse_queue(said, mark), details, accounts, why)
+    details, unknown = parse_marked(_text(sections, "details"), mark)
+    table = job_table(parse_queue(said, mark), details, accounts, why, unknown)
     table = replace(table, complete=not queue.truncated)
     return with_nodes(table, nodes_of(sections, mark))
 

@@ -76,6 +76,7 @@ class Job:
     at_once: int | None = None
     node_state: str | None = None
     again: bool = False  # it runs after a restart, which `why` names
+    unread: str | None = None  # why none of its logs is known to be read
 
     @property
     def live(self) -> bool:

@@ -9,11 +9,13 @@ scontrol's free-form rows only fields behind the name are taken. Times are epoch
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.left_queue import NOT_QUEUED
+from gpu_tui.core.log_cells import NOT_YET
 from gpu_tui.core.logs import may_follow
 from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
@@ -23,6 +25,10 @@ from gpu_tui.parse.slurm_job import Detail, Listed, Step
 from gpu_tui.parse.slurm_json import parse_json
 
 SOURCE = "Slurm"
+NO_RECORD = "its log is not known: scontrol shows no record of it"
+NO_ROOM = "its log is not known: the records of too many jobs are before it"
+TOO_MUCH = "too-much"  # instead of records: there was no room for them
+NOTHING: Mapping[str, str] = {}
 NAME_MOST = 60
 TASKS_MOST = 1_000  # rows of one waiting array, which are one line on screen; the rest is counted
 STEPS_MOST = 100  # of one job: the newest ones
@@ -34,12 +40,16 @@ QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%l|%D|%b|%j"
 ACCOUNT_FIELDS = "JobID,JobName,ExitCode,Submit,Start,End,Partition,NodeList,NTasks,State"
 MORE_FIELDS = ("StdOut,StdErr", "SubmitLine", "WorkDir")
 _ID = re.compile(r"(\d{1,10})(?:_(\d{1,10})|_\[([^\]|]{1,100000})\]|\+\d{1,4})?\Z")
+_ID_END = re.compile(r"[_+]")
 _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20}(?:\+\d{1,4})?)\Z")
 _COUNT = re.compile(r"[\d.,-]{1,20}[KMG]?\Z")
 _LIMIT = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,4}):)?(\d{1,6}):(\d{2})")
 _GPUS = re.compile(r"(?:gres[:/])?gpu(?::(?!\d+\Z)[^:=]{1,60})?(?:[:=](\d{1,5}))?(?:\(.{0,60}\))?")
 _FIELD = re.compile(r" (JobState|Restarts|ExitCode|SubmitTime|EndTime)=(\S+)")
-_HEAD = re.compile(r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?")
+_HEAD = re.compile(
+    r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?"
+    r"(?:HetJobId=(\d{1,10}) HetJobOffset=(\d{1,4}) )?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +182,28 @@ def parse_details(text: str) -> list[Detail]:
     ]
 
 
-def parse_marked(text: str, mark: str) -> list[Detail]:
-    """One record each behind `MARK ID`, as text or as JSON: none can speak for another job than its own."""
-    found = []
+def parse_marked(text: str, mark: str) -> tuple[list[Detail], Mapping[str, str]]:
+    """The records after each `MARK ID`, as text or as JSON, and by ID why a job of it that has no record has none. ID is a
+    job or an array: a record of another one does not count, and neither do two records of one job, of which a name
+    forged one.
+    """
+    found: list[Detail] = []
+    unknown: dict[str, str] = {}
     for chunk in text.split(f"{mark} ")[1:]:
-        id, _, record = chunk.partition("\n")
-        one = _detail(record)
-        told = parse_json(record) if record.lstrip().startswith("{") else [one] if one else []
-        found += [detail for detail in told if detail.id == id][:1]
-    return found
+        id, _, records = chunk.partition("\n")
+        whole = _detail(records)
+        if records.lstrip().startswith("{"):
+            told = parse_json(records)
+        elif (
+            whole is not None and whole.id == id
+        ):  # its name may hold what looks like a second record
+            told = [whole]
+        else:
+            told = parse_details(records)
+        own = Counter(one.id for one in told if _ID_END.split(one.id)[0] == id)
+        found += [one for one in told if own[one.id] == 1]
+        unknown[id] = NO_ROOM if records.strip() == TOO_MUCH else NO_RECORD
+    return found, unknown
 
 
 def _detail(record: str) -> Detail | None:
@@ -195,7 +218,7 @@ def _detail(record: str) -> Detail | None:
     code, signal = _exit(fields.get("ExitCode", ""))
     user = re.match(r"([^\s()]{1,128})\(\d+\) ", told)
     return Detail(
-        id=head[1] if head[2] is None else f"{head[2]}_{head[3]}",
+        id=_id_of(head),
         word=plain(fields.get("JobState", ""), 40),
         name=record[head.end() :].partition("JobName=")[2].partition(" UserId=")[0],
         exit_code=code,
@@ -207,6 +230,12 @@ def _detail(record: str) -> Detail | None:
         stdout=_path(told, "StdOut", "Power|TresPerNode|MailUser|CpusPerTres|MemPerTres"),
         stderr=_path(told, "StdErr", "StdIn"),
     )
+
+
+def _id_of(head: re.Match[str]) -> str:
+    """The id as squeue has it: `17`, `17_3` for a task of an array, `17+1` for a part of a heterogeneous job."""
+    own, array, task, het, offset = head.groups()
+    return f"{array}_{task}" if array else f"{het}+{offset}" if het else str(own)
 
 
 def _path(record: str, name: str, next: str) -> str | None:
@@ -224,8 +253,11 @@ def job_table(
     details: Iterable[Detail] = (),
     accounts: Accounts | None = None,
     why: str | None = None,
+    unknown: Mapping[str, str] = NOTHING,
 ) -> JobTable:
-    """One table of all three lists, in the order of their numbers; what is live is never dropped first."""
+    """One table of all three lists, in the order of their numbers; what is live is never dropped first. `unknown`: by id of
+    a job or an array, why nothing gives its details.
+    """
     known = {detail.id: detail for detail in details}
     steps = _oom_steps(accounts)
     rows: dict[str, Job] = {}
@@ -235,7 +267,11 @@ def job_table(
             if one is None:
                 left_out += 1
             else:
-                rows[one.id] = job_of(one, known.get(one.id), steps.get(one.id))
+                job = job_of(one, known.get(one.id), steps.get(one.id))
+                unread = None
+                if job.live and one.id not in known:
+                    unread = unknown.get(_ID_END.split(one.id)[0], NOT_YET)
+                rows[one.id] = replace(job, unread=unread)
     for row in accounts.rows if accounts else ():
         old = rows.get(row.id)
         if old is None and "[" not in row.id:

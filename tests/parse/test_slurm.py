@@ -244,7 +244,7 @@ def test_a_record_speaks_for_its_own_job_alone() -> None:
     assert (detail.word, detail.stdout, detail.user) == ("RUNNING", "/scratch/l/1.out", "root")
     forged = record(name="x\n" + record(id="30", out="/etc/passwd").strip() + "\n")
     text = f"{MARK} 30\n{record(id='30')}{MARK} 1\n{forged}"
-    found = {detail.id: detail.stdout for detail in parse_marked(text, MARK)}
+    found = {detail.id: detail.stdout for detail in parse_marked(text, MARK)[0]}
     assert found["30"] == "/scratch/l/1.out"
 
 
@@ -296,3 +296,45 @@ def test_times_with_a_zone_that_nobody_told_are_no_times() -> None:
     row = f"{MARK}|1|RUNNING|2026-11-20T10:00:00|2026-11-20T20:00:00|N/A|None|gpu|n|(null)|a\n"
     job = by_id(row)["1"]
     assert (job.started_at, job.ends_by, job.submitted_at) == (None, None, None)
+
+
+def test_the_records_of_an_array_are_its_tasks_and_no_name_forges_one() -> None:
+    def task(number: int, name: str = "sweep") -> str:
+        array = f"ArrayJobId=40 ArrayTaskId={number} "
+        return record(id=str(41 + number), array=array, name=name, out=f"/l/{number}.out")
+
+    broken = task(2, "two lines\nof a name")
+    text = f"{MARK} 40\n{task(0)}{task(1)}{broken}"
+    found, _ = parse_marked(text, MARK)
+    assert {one.id: one.stdout for one in found} == {f"40_{n}": f"/l/{n}.out" for n in (0, 1, 2)}
+    # A name that looks like the record of another task, of another array, of a single job.
+    names = ["x\n" + task(0).strip(), "x\n" + record(id="7").strip()]
+    forged = task(0) + task(1, names[0]) + task(2, names[1])
+    found, _ = parse_marked(f"{MARK} 40\n{forged}{MARK} 7\n{record(id='7', out='/l/7')}", MARK)
+    assert {one.id: one.stdout for one in found} == {"7": "/l/7"}
+
+
+def test_a_part_of_a_heterogeneous_job_has_the_id_that_squeue_shows() -> None:
+    parts = [
+        record(id=str(50 + n), array=f"HetJobId=50 HetJobOffset={n} ", out=f"/l/{n}")
+        for n in (0, 1)
+    ]
+    found, _ = parse_marked(f"{MARK} 50\n{''.join(parts)}", MARK)
+    assert {one.id: one.stdout for one in found} == {"50+0": "/l/0", "50+1": "/l/1"}
+
+
+def test_a_running_job_without_details_says_why_its_log_is_not_known() -> None:
+    rows = "".join(
+        f"{MARK}|{id}|RUNNING|1795276827|1795277427|1795276827|None|gpu|vm|(null)|a\n"
+        for id in ("1", "2_0", "3", "4")
+    )
+    text = f"{MARK} 1\n{record()}{MARK} 2\n\n{MARK} 3\ntoo-much\n"
+    details, unknown = parse_marked(text, MARK)
+    told = {
+        job.id: job.unread
+        for job in job_table(parse_queue(rows, MARK), details, None, None, unknown).jobs
+    }
+    assert told["1"] is None
+    assert "no record" in (told["2_0"] or "")
+    assert "too many jobs" in (told["3"] or "")
+    assert told["4"] == "its log is not read yet"

@@ -80,6 +80,6 @@ def test_what_is_no_list_of_jobs_is_none(text: str) -> None:
 
 def test_json_stands_in_where_a_name_would_break_the_line() -> None:
     document = json.dumps({"jobs": [{**NEW, "name": "two\nlines"}]}, indent=1)
-    (detail,) = parse_marked(f"@m 22_1\n{document}\n", "@m")
+    ((detail,), _) = parse_marked(f"@m 22\n{document}\n", "@m")
     assert (detail.name, detail.stdout) == ("two\nlines", "/l/lr-22_1.out")
-    assert parse_marked(f"@m 7\n{document}\n", "@m") == []  # it may not speak for another job
+    assert parse_marked(f"@m 7\n{document}\n", "@m")[0] == []  # it may not speak for another job
