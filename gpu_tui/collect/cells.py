@@ -17,7 +17,14 @@ from gpu_tui.core.jobs import ENDED, Job, JobTable
 from gpu_tui.core.left_queue import LeftQueue
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.log_cells import CELL, CellLog, cell_logs, worth_reading
-from gpu_tui.core.logs import CELL_TAILS, READ_MOST, LogSource, may_follow, one_spelling
+from gpu_tui.core.logs import (
+    CELL_TAILS,
+    READ_MOST,
+    READ_OF_JOBS,
+    LogSource,
+    may_follow,
+    one_spelling,
+)
 from gpu_tui.core.metrics import DETACHED, FILES, FOUND, LEFT, SCHEDULERS, UNRECORDED
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
 from gpu_tui.core.readings import FileStat, FileTable, Host
@@ -126,10 +133,10 @@ class Cells:
 
     def others(self, followed: Collection[LogSource]) -> list[Unfollowed]:
         """The logs to poll: those of runs first, then the newest first. Together with the `followed` ones at most
-        READ_MOST; on the login node of a scheduler those of all running jobs.
+        READ_MOST; on the login node of a scheduler also those of all running jobs, at most READ_OF_JOBS.
         """
         told: dict[str, Unfollowed] = {}
-        for source in self.tails(sys.maxsize):
+        for source in sorted(self.tails(sys.maxsize), key=self._is_further):
             told[source.path] = Unfollowed(source, over=False)
         running = len(told)
         aged: dict[LogSource, float] = {}
@@ -142,10 +149,16 @@ class Cells:
         for source in sorted(aged, key=lambda source: -aged[source]):
             told.setdefault(one_spelling(source.path), Unfollowed(source, over=True))
         paths = {source.path for source in followed}
-        room = READ_MOST if self._instance.scheduler is None else max(READ_MOST, running)
+        room = READ_MOST
+        if self._instance.scheduler is not None:
+            room = min(READ_OF_JOBS, READ_MOST + running)
         found = [one for one in told.values() if one.source.path not in paths]
         found = found[: max(0, room - len(paths))]
         return [replace(one, stamp=self._files.get(one.source.path)) for one in found]
+
+    def _is_further(self, source: LogSource) -> bool:
+        """Whether its run has another log, which is read before this one."""
+        return source.cell is not None and self.sources(source.cell)[0] != source
 
     def _ended_at(self, cell: str) -> float:
         """When the cell's list says that it ended, in epoch seconds; 0 if it does not say."""

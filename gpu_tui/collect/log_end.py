@@ -33,7 +33,7 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.transport.base import Connection, arrived
 
 MOST = 65_536  # bytes of one log at one look
-ALL = 1_000_000  # bytes of all logs of a box at one look
+ALL = 1_000_000  # bytes of all logs of a box at one look: each log has its share, and what others leave of theirs
 BLOCK = 4_096  # bytes; reading begins at a multiple of it
 HANGS = 5.0  # seconds without a byte after which a log is skipped for now: its mount may be dead
 HUNG = "does not answer: its mount may be dead"
@@ -59,16 +59,19 @@ see() { # the file on stdin
     file="$1 $2 $3" known=$1:$2 size=$4
     case $size in '' | *[!0-9]*) return 1 ;; esac
 }
-send() { # N PATH MOST INODE:BORN AT HAVE WRITTEN
+send() { # N PATH INODE:BORN AT HAVE WRITTEN
     see || { say odd; return; }
-    if [ -n "$7" ] && [ "$known $size" = "$4 $5" ]; then # still written to, but unchanged
+    most=$((left / togo - @BLOCK@))
+    [ "$most" -le @MOST@ ] || most=@MOST@
+    [ "$most" -ge @BLOCK@ ] || most=@BLOCK@
+    if [ -n "$6" ] && [ "$known $size" = "$3 $4" ]; then # still written to, but unchanged
         say open "$file" "$size" "$size"
         return
     fi
     from=0
-    [ "$size" -le "$3" ] || from=$((size - $3))
-    if [ "$known" = "$4" ] && [ "$size" -ge "$5" ] && [ $((size - $5)) -le "$3" ]; then from=$(($5 - $6)); fi
-    from=$((from / @BLOCK@))
+    [ "$size" -le "$most" ] || from=$((size - most))
+    if [ "$known" = "$3" ] && [ "$size" -ge "$4" ] && [ $((size - $4)) -le "$most" ]; then from=$(($4 - $5)); fi
+    from=$((from / @BLOCK@)) left=$((left - size + from * @BLOCK@))
     say open "$file" $((from * @BLOCK@)) "$size"
     dd bs=@BLOCK@ skip="$from" count=$((size / @BLOCK@ + 1 - from)) || say broken
 }
@@ -78,6 +81,7 @@ end_of() {
     elif ! [ -f "$2" ]; then say odd
     elif ! [ -r "$2" ]; then say denied
     else send "$@" <"$2" || say broken; fi
+    togo=$((togo - 1))
 }
 """
 
@@ -139,10 +143,9 @@ class EndReader:
         Raises LinkError if the connection is lost, ChannelRefused if the box allows no further session.
         """
         nonce = secrets.token_hex(8)
-        most = max(BLOCK, min(MOST, ALL // max(1, len(logs)) - BLOCK))
-        answer = _Answer(self, logs, {*known, *logs}, failed, most)
+        answer = _Answer(self, logs, {*known, *logs}, failed)
         marks, loop = MarkReader(b"\x1f" + nonce.encode()), asyncio.get_running_loop()
-        async with connection.stream(self._program(nonce, logs, most)) as chunks:
+        async with connection.stream(self._program(nonce, logs)) as chunks:
             await arrived(chunks)
             try:
                 async with asyncio.timeout(HANGS) as limit:
@@ -158,16 +161,16 @@ class EndReader:
                 answer.hang()
         return answer.look
 
-    def _program(self, nonce: str, logs: Mapping[LogSource, bool], most: int) -> str:
+    def _program(self, nonce: str, logs: Mapping[LogSource, bool]) -> str:
         def ask(number: int, source: LogSource) -> str:
             memory = self._memories.get(source) or TailMemory()
             known = f"{memory.file} {memory.offset} {len(memory.recent)}"
             written = "" if logs[source] else " written"
-            return f"end_of {number} {quote_path(source.path)} {most} {known}{written}\n"
+            return f"end_of {number} {quote_path(source.path)} {known}{written}\n"
 
         asks = "".join(ask(number, source) for number, source in enumerate(logs))
-        text = terse(PROGRAM).replace("@BLOCK@", str(BLOCK))
-        text = text.replace("@NONCE@", nonce)
+        text = terse(PROGRAM).replace("@BLOCK@", str(BLOCK)).replace("@MOST@", str(MOST))
+        text = text.replace("@NONCE@", nonce) + f"left={ALL} togo={len(logs)}\n"
         # One compound command: the shell reads it whole, so that none of it is left in stdin for the guard.
         return f'{{\n{text}{asks}say end\nkill "$guard"\nexit\n}}\n'
 
@@ -250,7 +253,6 @@ class _Answer:
         logs: Mapping[LogSource, bool],
         all_logs: Collection[LogSource],
         failed: Collection[LogSource],
-        most: int,
     ) -> None:
         self.look = Look()
         self.ended = False
@@ -258,7 +260,7 @@ class _Answer:
         self._logs = list(logs.items())
         self._all = all_logs
         self._failed = failed
-        self._room = most + 3 * BLOCK
+        self._room = MOST + 3 * BLOCK
         self._at = -1  # in the list
         self._file: _File | None = None
         self._came = bytearray()

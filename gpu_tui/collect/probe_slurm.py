@@ -43,7 +43,9 @@ DETAILS_LIMIT = 5
 DETAILS_SECONDS = 6
 DETAILS_ROUND = 100  # calls in one look
 DETAILS_KEPT = 800  # jobs and tasks: those that run, the newest that ended, those that wait
-UNIT_BYTES = 400_000  # of one array's records; of a larger one only those of tasks that run are sent,
+UNIT_BYTES = (
+    400_000  # of one array's records; of a larger one only those of tasks that run are sent,
+)
 UNIT_ROWS = 300  # and no more than these
 
 _SNIPPET = r"""

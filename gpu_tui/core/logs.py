@@ -14,6 +14,8 @@ from gpu_tui.core.queue_history import QueueEvent
 CELL_TAILS = 6
 # Most logs of one box that are read, including those that are followed; the older ones are only counted.
 READ_MOST = 40
+# The same for the login node of a scheduler: an array of 100 tasks with two logs each is one sweep.
+READ_OF_JOBS = 400
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from gpu_tui.collect.cells import Cells, is_name
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance, QueueFiles, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.logs import LogSource
+from gpu_tui.core.logs import READ_OF_JOBS, LogSource
 from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
@@ -158,6 +158,32 @@ def test_a_job_names_its_own_logs_and_the_newest_is_tailed_first() -> None:
     assert paths(cells.tails(6))[0] == ("/l/3.out", "3·a")
     cells.select("nobody")
     assert len(cells.tails(6)) == 3
+
+
+def test_all_running_logs_of_a_scheduler_are_read_and_the_newest_that_ended_after_them() -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+
+    def both(n: int, state: CellState) -> Job:
+        return job(str(n), state, at=float(n), stdout=f"/l/{n}.out", stderr=f"/l/{n}.err")
+
+    ended = [both(n, CellState.FAILED) for n in range(1, 31)]
+    running = [both(n, CellState.RUNNING) for n in range(31, 131)]
+    cells.sampled(jobs(*ended, *running))
+    followed = cells.tails(6)
+    others = cells.others(followed)
+    live = [one.source.path for one in others if not one.over]
+    assert {*live, *(source.path for source in followed)} == {
+        f"/l/{n}.{end}" for n in range(31, 131) for end in ("out", "err")
+    }
+    assert [path.endswith(".err") for path in live] == sorted(p.endswith(".err") for p in live)
+    assert [one.over for one in others] == sorted(one.over for one in others)
+    after = {one.source.path for one in others if one.over}
+    assert after == {f"/l/{n}.{end}" for n in range(11, 31) for end in ("out", "err")}
+    # Of a sweep that is larger than this, every task has one log read before any has two.
+    cells.sampled(jobs(*(both(n, CellState.RUNNING) for n in range(1, 501))))
+    read = {*cells.tails(6), *(one.source for one in cells.others(cells.tails(6)))}
+    assert len(read) == READ_OF_JOBS
+    assert sum(source.path.endswith(".out") for source in read) >= READ_OF_JOBS - 3
 
 
 def test_a_log_that_jobs_share_is_tailed_once_for_the_newest_or_the_selected() -> None:
