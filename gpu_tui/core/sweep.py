@@ -189,7 +189,8 @@ class Queue:
     program that started cells is alive, and no list names what it starts next; `total` is None then.
     `doubts` are the sentences in which the log contradicts itself; `notes` say what else to know of the counts.
     `unplanned` are names that QUEUE DONE lists as failed and that are no cell of this queue. `unread_logs` counts
-    logs of cells that are not read because newer ones are.
+    logs of cells that are not read because newer ones are; of a scheduler, its running jobs whose log is not read, and
+    `unread_why` how many of them for which reason.
     """
 
     cells: tuple[Cell, ...] = ()
@@ -205,6 +206,7 @@ class Queue:
     unplanned: tuple[str, ...] = ()
     more: bool = False
     unread_logs: int = 0
+    unread_why: Mapping[str, int] = field(default_factory=dict)
 
     def count(self, *states: CellState) -> int:
         """How many cells are in one of `states`."""

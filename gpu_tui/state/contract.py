@@ -294,9 +294,16 @@ def _queue(queue: Queue, view: InstanceView) -> Json | None:
 
 
 def logs_not_read(queue: Queue) -> str | None:
-    """`12 older logs not read`; None if every log of a cell is read."""
+    """`12 older logs not read`, `9 of 15 running logs not read (9 not yet)`; None if every log of a cell is read."""
     if not queue.unread_logs:
         return None
+    if queue.unread_why:
+        why = ", ".join(f"{number} {say(word)}" for word, number in queue.unread_why.items())
+        running = max(queue.unread_logs, queue.count(CellState.RUNNING))
+        return say(
+            "{number} of {running} running logs not read ({why})",
+            number=queue.unread_logs, running=running, why=why,
+        )  # fmt: skip
     return say("{logs} not read", logs=counted(queue.unread_logs, "older log"))
 
 

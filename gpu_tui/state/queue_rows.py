@@ -23,7 +23,7 @@ from gpu_tui.state.job_tables import ended_by_logs, job_tables
 from gpu_tui.state.joined import Joined
 from gpu_tui.state.known_ends import LOG_ONLY, Sign
 from gpu_tui.state.stillness import with_stillness
-from gpu_tui.state.unread import unread_count
+from gpu_tui.state.unread import counted_reasons, unread_count, unread_jobs
 from gpu_tui.state.witness import box_time
 
 UNRECORDED = frozenset(metric.name for metric in metrics.UNRECORDED)
@@ -58,7 +58,12 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         queue = replace(queue, notes=(*queue.notes, f"no cell is in {files.file}: {OTHER_QUEUE}"))
     if _more_may_follow(kept, tables, now, box_now):
         queue = replace(queue, more=True, total=None)
-    queue = replace(_with_unread(kept, queue, logs), unread_logs=unread_count(kept, now))
+    unread = unread_jobs(kept, now)
+    queue = replace(
+        _with_unread(kept, queue, logs, unread),
+        unread_logs=unread_count(kept, now),
+        unread_why=counted_reasons(unread),
+    )
     return with_stillness(kept, queue, now, run)
 
 
@@ -129,7 +134,9 @@ def _told_by_logs(queue: Queue, ended: Mapping[str, Job]) -> Queue:
     return replace(queue, cells=tuple(map(told, queue.cells))) if ended else queue
 
 
-def _with_unread(kept: InstanceState, queue: Queue, logs: Mapping[str, str | None]) -> Queue:
+def _with_unread(
+    kept: InstanceState, queue: Queue, logs: Mapping[str, str | None], unread: Mapping[str, str]
+) -> Queue:
     """A running cell that shows no progress: that its log is not read is another thing than that it tells none."""
     pattern = kept.instance.logs
     running = {
@@ -137,7 +144,7 @@ def _with_unread(kept: InstanceState, queue: Queue, logs: Mapping[str, str | Non
         for cell in queue.cells
         if cell.state is CellState.RUNNING
     }
-    why = kept.logs.unread(running) if kept.link.live else {}
+    why = {**kept.logs.unread(running), **unread} if kept.link.live else {}
     if not why:
         return queue
 

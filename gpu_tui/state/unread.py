@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 
 from gpu_tui.core import metrics
+from gpu_tui.core.jobs import Job
 from gpu_tui.core.log_cells import (
     LONG_AGO,
     NO_WORDS,
@@ -15,12 +17,25 @@ from gpu_tui.core.log_cells import (
     cell_logs,
     worth_reading,
 )
-from gpu_tui.core.logs import READ_MOST
+from gpu_tui.core.logs import READ_MOST, READ_OF_JOBS
 from gpu_tui.core.readings import FileTable
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.witness import box_time
 
 UNREAD = (OLDER, TOO_OLD, UNNAMED)
+FULL = (
+    f"its log is not read: {READ_OF_JOBS} others of this box are; choose this row to have it read"
+)
+# The end or a part of a reason -> its word where rows are counted.
+BRIEF = (
+    (NOT_YET, "not yet"),
+    ("is not there", "not there"),
+    ("may not be read", "no permission"),
+    (": its mount may be dead", "its mount does not answer"),
+    ("its log is not known", "not known"),
+    ("is not read:", "over the limit"),
+)
+UNREADABLE = "cannot be read"
 
 
 def unread_logs(kept: InstanceState, now: float) -> Mapping[str, str]:
@@ -56,8 +71,56 @@ def unread_logs(kept: InstanceState, now: float) -> Mapping[str, str]:
 
 
 def unread_count(kept: InstanceState, now: float) -> int:
-    """The number of logs that are not read because newer ones are, because they are old, or because of their names."""
+    """The number of logs that are not read because newer ones are, because they are old, or because of their names; on
+    the login node of a scheduler, of running jobs without a log that is read.
+    """
+    if kept.instance.scheduler is not None:
+        return len(unread_jobs(kept, now))
     return sum(why in UNREAD for why in unread_logs(kept, now).values())
+
+
+def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
+    """By name of a scheduler's running job, why its log is not read; NOT_YET if it will be. A job without a log of its
+    own (an interactive one, one that writes to /dev/null) is left out.
+    """
+    metric = metrics.KUBERNETES if kept.instance.scheduler == "kubernetes" else metrics.SLURM
+    table = kept.fresh(metric, now) if kept.instance.scheduler is not None else None
+    if table is None or not kept.link.live:
+        return NO_WORDS
+    failed, opened = kept.logs.failed, kept.logs.paths
+    cells = {source.cell for source in kept.logs.buffers if source.path not in failed}
+    live = [job for job in table.jobs if job.live]
+    full = len({job.stdout or job.stderr for job in live} & opened) >= READ_OF_JOBS
+    told = {}
+    for job in live:
+        why = _unread(job, failed, opened, cells, pods=metric is metrics.KUBERNETES)
+        if why is not None:
+            told[job.name] = FULL if why == NOT_YET and full else why
+    return told
+
+
+def _unread(
+    job: Job,
+    failed: Mapping[str, str],
+    opened: Collection[str],
+    cells: Collection[str | None],
+    *,
+    pods: bool,
+) -> str | None:
+    path = job.stdout or job.stderr
+    if job.unread is not None:
+        return None if path in opened and path not in failed else job.unread
+    if path is not None:
+        return failed.get(path) or (None if path in opened else NOT_YET)
+    return NOT_YET if pods and job.name not in cells else None
+
+
+def counted_reasons(told: Mapping[str, str]) -> Mapping[str, int]:
+    """How many logs are not read for which reason, in few words, the most frequent first."""
+    words = (
+        next((word for part, word in BRIEF if part in why), UNREADABLE) for why in told.values()
+    )
+    return dict(Counter(words).most_common())
 
 
 def other_names(kept: InstanceState, files: FileTable) -> frozenset[str]:
