@@ -13,6 +13,7 @@ from math import inf
 
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.job_scope import in_scope
 from gpu_tui.core.jobs import ENDED, Job, JobTable
 from gpu_tui.core.left_queue import LeftQueue
 from gpu_tui.core.log_block import telling
@@ -253,7 +254,7 @@ class Cells:
             self.sampled(event)
             return True
         if isinstance(event.sample, Absent) and event.metric in FORGETFUL:
-            return self._take_jobs(event.metric, JobTable(event.metric))
+            return self._take_jobs(event.metric, JobTable(event.metric), event.at)
         if not isinstance(event.sample, Reading):
             return False
         match event.sample.value:
@@ -261,15 +262,16 @@ class Cells:
                 if (left := self._left.get(event.metric)) is not None:
                     left.follow(event.sample)
                     table = left.complete(table, {}, event.at)
-                return self._take_jobs(event.metric, table)
+                return self._take_jobs(event.metric, table, event.at)
             case Host(box_time=box_time):
                 self._ahead = box_time - event.sample.taken_at
             case FileTable() as files if event.metric == FILES.name:
                 return self._look(files, event.at)
         return False
 
-    def _take_jobs(self, metric: str, table: JobTable) -> bool:
+    def _take_jobs(self, metric: str, table: JobTable, at: float) -> bool:
         known = self._jobs.get(metric)
+        table, _ = in_scope(table, self._instance, at + (self._ahead or 0.0))
         told = _jobs_of(self._renamed(table) if metric == LEFT.name else table)
         if known is not None and metric in FORGETFUL:
             told = _with_gone(told, known)

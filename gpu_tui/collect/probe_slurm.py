@@ -16,6 +16,7 @@ from gpu_tui.collect.frames import MAX_SECTION
 from gpu_tui.collect.probe import NOTHING, NoValue, Probe, Section, Sections, Target
 from gpu_tui.collect.slurm_nodes import nodes_of, questions
 from gpu_tui.core import metrics
+from gpu_tui.core.fleet import Since
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sample import FailureKind
@@ -107,7 +108,7 @@ _SNIPPET = r"""
     fi
     if [ "$n" = 0 ] || [ -n "$changed" ]; then out=$details; show details 0; else same details; fi
     if turn {beats}; then
-        : "${{window:=now-3days}}" "${{columns:={more_fields},{account_fields}}}"
+        : "${{window:={window}}}" "${{columns:={more_fields},{account_fields}}}"
         while :; do
             grab {limit:.0f} sacct -P -u "$user" -S "$window" --delimiter='{mark}' -o "$columns"
             [ "${{#out}}" -le {most_bytes} ] || out= code={too_many}
@@ -120,7 +121,7 @@ _SNIPPET = r"""
             esac
         done
         if [ "$code" = {too_many} ]; then
-            case $window in now-3days) window=now-1day ;; *) window=now-2hours ;; esac
+            case $window in now-1day | now-2hours) window=now-2hours ;; *) window=now-1day ;; esac
         fi
         show accounts "$code"
     else
@@ -156,8 +157,18 @@ def snippet(target: Target) -> str:
         beats=ACCOUNT_BEATS,
         most_bytes=MAX_SECTION - 65_536,
         too_many=TOO_MANY,
+        window=_window(instance.scheduler_scope.since),
         **questions(mark, ACCOUNT_BEATS, LIMIT),
     )
+
+
+def _window(since: Since | None) -> str:
+    """The start for sacct; sh computes it from the box's clock where the fleet file has a date."""
+    if since is None:
+        return "now-3days"
+    if since.at is None:
+        return f"now-{since.ago or 0.0:.0f}"
+    return f"now-$(($(date +%s) - {since.at:.0f}))"
 
 
 def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:

@@ -83,10 +83,25 @@ HERE = SshAccess("this machine")  # no box: everything is asked by programs of t
 
 
 @dataclass(frozen=True, slots=True)
-class SchedulerScope:
-    """Whose jobs a scheduler is asked for: a Slurm user, or a Kubernetes context and namespace.
+class Since:
+    """When a sweep began: `ago` seconds before now, or at `at` in epoch seconds. `written`: as in the fleet file."""
 
-    `selector` is a label selector; `kubectl` is local (this machine's) or box.
+    written: str
+    ago: float | None = None
+    at: float | None = None
+
+    def begin(self, now: float) -> float:
+        """Epoch seconds."""
+        return now - (self.ago or 0.0) if self.at is None else self.at
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerScope:
+    """Whose jobs a scheduler is asked for: a Slurm user, or a Kubernetes context and namespace; and which of them are the
+    sweep.
+
+    `name` are globs of Slurm job names, `array` ids of arrays or jobs. `selector` is a label selector; `kubectl` is local
+    (this machine's) or box.
     """
 
     user: str | None = None
@@ -94,6 +109,21 @@ class SchedulerScope:
     namespace: str | None = None
     selector: str | None = None
     kubectl: str | None = None
+    name: tuple[str, ...] = ()
+    partition: tuple[str, ...] = ()
+    since: Since | None = None
+    array: tuple[str, ...] = ()
+
+    @property
+    def filters(self) -> str:
+        """The filter as a person would write it; empty if there is none."""
+        parts = {
+            "name": ", ".join(self.name),
+            "partition": ", ".join(self.partition),
+            "since": "" if self.since is None else self.since.written,
+            "array": ", ".join(self.array),
+        }
+        return ", ".join(f"{key}: {value}" for key, value in parts.items() if value)
 
 
 @dataclass(frozen=True, slots=True)

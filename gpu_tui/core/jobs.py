@@ -77,6 +77,7 @@ class Job:
     node_state: str | None = None
     again: bool = False  # it runs after a restart, which `why` names
     unread: str | None = None  # why none of its logs is known to be read
+    interactive: bool = False  # srun or salloc, without a batch script
 
     @property
     def live(self) -> bool:

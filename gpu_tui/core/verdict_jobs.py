@@ -5,6 +5,7 @@ other runners on this one. Each answer is a reason, or None where the question i
 from __future__ import annotations
 
 from gpu_tui.core.facts import Evidence, span
+from gpu_tui.core.job_scope import NO_MATCH
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import ENDS_WITH, SAYS_ABOVE
 
@@ -20,6 +21,8 @@ def jobs_unread(seen: Evidence) -> str | None:
     """Nobody says what runs."""
     if not _elsewhere(seen) or seen.jobs is not None:
         return None
+    if seen.jobs_why is not None and seen.jobs_why.startswith(NO_MATCH):
+        return seen.jobs_why
     return f"{seen.scheduler} does not say what runs: {seen.jobs_why or 'not read yet'}"
 
 

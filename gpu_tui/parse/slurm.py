@@ -45,7 +45,7 @@ _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20}(?:\+\d{1,4})?
 _COUNT = re.compile(r"[\d.,-]{1,20}[KMG]?\Z")
 _LIMIT = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,4}):)?(\d{1,6}):(\d{2})")
 _GPUS = re.compile(r"(?:gres[:/])?gpu(?::(?!\d+\Z)[^:=]{1,60})?(?:[:=](\d{1,5}))?(?:\(.{0,60}\))?")
-_FIELD = re.compile(r" (JobState|Restarts|ExitCode|SubmitTime|EndTime)=(\S+)")
+_FIELD = re.compile(r" (JobState|Restarts|BatchFlag|ExitCode|SubmitTime|EndTime)=(\S+)")
 _HEAD = re.compile(
     r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?"
     r"(?:HetJobId=(\d{1,10}) HetJobOffset=(\d{1,4}) )?"
@@ -224,6 +224,7 @@ def _detail(record: str) -> Detail | None:
         exit_code=code,
         signal=signal,
         restarts=whole(fields.get("Restarts", ""), 6),
+        batch={"0": False, "1": True}.get(fields.get("BatchFlag", "")),
         submitted=plain(fields["SubmitTime"], 40) if "SubmitTime" in fields else None,
         ends_at=_time(fields.get("EndTime", "")),
         user=plain(user[1], 128) if user else None,
@@ -283,6 +284,8 @@ def job_table(
             rows[row.id] = replace(
                 newer, stdout=old.stdout, stderr=old.stderr, restarts=old.restarts
             )
+    for id in _interactive(rows, known, accounts):
+        rows[id] = replace(rows[id], interactive=True)
     jobs = sorted(rows.values(), key=lambda job: _order(job.id))
     if len(jobs) > JOBS_KEPT:
         newest = sorted(jobs, key=lambda job: (job.live, _order(job.id)), reverse=True)
@@ -301,6 +304,28 @@ def _oom_steps(accounts: Accounts | None) -> Mapping[str, str]:
         for step in reversed(steps)
         if step.word == "OUT_OF_MEMORY"
     }
+
+
+def _interactive(
+    ids: Iterable[str], known: Mapping[str, Detail], accounts: Accounts | None
+) -> list[str]:
+    """The jobs of srun or salloc without a batch script. Sources: BatchFlag, the submit line, and the steps, where the
+    accounts keep steps.
+    """
+    accounts = accounts or Accounts()
+    lines = {row.id: row.submit_line for row in accounts.rows}
+    keeps_steps = any(step.id == "batch" for steps in accounts.steps.values() for step in steps)
+
+    def is_interactive(id: str) -> bool:
+        if (detail := known.get(id)) is not None and detail.batch is not None:
+            return not detail.batch
+        program = (lines.get(id) or "").partition(" ")[0].rpartition("/")[2]
+        if program:
+            return program in ("srun", "salloc")
+        steps = {step.id for step in accounts.steps.get(id, ())}
+        return keeps_steps and bool(steps) and "batch" not in steps
+
+    return [id for id in ids if is_interactive(id)]
 
 
 def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = None) -> Job:

@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What one record of `scontrol show job` says. `submitted` only tells two submissions apart."""
+    """What one record of `scontrol show job` says. `submitted` only tells two submissions apart. `batch`: it has a script."""
 
     id: str
     word: str
@@ -67,3 +67,4 @@ class Detail:
     user: str | None = None
     stdout: str | None = None
     stderr: str | None = None
+    batch: bool | None = None

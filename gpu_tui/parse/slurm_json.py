@@ -44,6 +44,7 @@ def _job(row: dict[str, object]) -> Iterator[Detail]:
         user=_text(row.get("user_name")),
         stdout=_path(row.get("standard_output")),
         stderr=_path(row.get("standard_error")),
+        batch=_flag(row.get("batch_flag")),
     )
 
 
@@ -53,6 +54,13 @@ def _number(value: object) -> int | None:
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
     plainly = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40
     return value if plainly and isinstance(value, int) else None
+
+
+def _flag(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    number = _number(value)
+    return None if number is None else number > 0
 
 
 def _state(value: object) -> str:

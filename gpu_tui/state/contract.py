@@ -273,7 +273,7 @@ def _mount(mount: Mount, view: InstanceView) -> Json:
 
 
 def _queue(queue: Queue, view: InstanceView) -> Json | None:
-    if view.instance.queue.file is None and not queue.cells:
+    if view.instance.queue.file is None and not queue.cells and not queue.not_counted:
         return None
     return {
         "file": queue.file,
@@ -287,6 +287,7 @@ def _queue(queue: Queue, view: InstanceView) -> Json | None:
         "eta_seconds": _rounded(queue.eta_seconds, 0),
         "remembered_from": rfc3339(view.queue_read),
         "unread_logs": queue.unread_logs,
+        "not_counted": dict(queue.not_counted),
         "notes": [*queue.doubts, *queue.notes],
         "cells": [_cell(cell) for cell in queue.cells],
         "why": {"total": MORE} if queue.more else {},
@@ -305,6 +306,14 @@ def logs_not_read(queue: Queue) -> str | None:
             number=queue.unread_logs, running=running, why=why,
         )  # fmt: skip
     return say("{logs} not read", logs=counted(queue.unread_logs, "older log"))
+
+
+def jobs_not_counted(queue: Queue) -> str | None:
+    """`not counted: 2 interactive, 14 outside the filter`; None if every listed job is a cell."""
+    if not queue.not_counted:
+        return None
+    jobs = ", ".join(f"{number} {say(why)}" for why, number in queue.not_counted.items())
+    return say("not counted: {jobs}", jobs=jobs)
 
 
 def _cell(cell: Cell) -> Json:

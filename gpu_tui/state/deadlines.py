@@ -15,7 +15,8 @@ from gpu_tui.core.clocks import DangerClock, clocks_of, staged
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.growth import steady_rate
 from gpu_tui.core.in_time import Pace, falls_short, pace_of
-from gpu_tui.core.jobs import Job
+from gpu_tui.core.job_scope import in_scope
+from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.mount_state import fault_of
 from gpu_tui.core.own_clocks import JOBS_SHOWN, Fill, Seen, own_clocks
 from gpu_tui.core.rules import Idle
@@ -275,7 +276,7 @@ def _seen(
 def _jobs(kept: InstanceState, now: float, paces: Mapping[str, Pace]) -> Iterator[Job]:
     """The jobs of every scheduler that end or go soonest, and those that do not end in time, by our clock."""
     tables = [table for metric in metrics.JOBS if (table := kept.value(metric)) is not None]
-    jobs = [job for table in tables for job in table.jobs]
+    jobs = [job for table in tables for job in _with_clocks(kept, table)]
     ours, late = kept.timeline.ours, kept.timeline.short
     ends = [(job.ends_by, n) for n, job in enumerate(jobs) if job.live and job.ends_by is not None]
     short = (
@@ -294,6 +295,12 @@ def _jobs(kept: InstanceState, now: float, paces: Mapping[str, Pace]) -> Iterato
             ends_by=None if job.ends_by is None else ours(job.ends_by),
             removed_at=None if job.removed_at is None else ours(job.removed_at),
         )
+
+
+def _with_clocks(kept: InstanceState, table: JobTable) -> Iterator[Job]:
+    """The jobs whose ends are told: those of the sweep, and whatever else of this user holds a node interactively."""
+    cells = {job.id for job in in_scope(table, kept.instance, None)[0].jobs}
+    return (job for job in table.jobs if job.id in cells or job.interactive)
 
 
 def _checkpoint(kept: InstanceState, now: float) -> Checkpoint | None:

@@ -9,6 +9,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.commands import as_table
 from gpu_tui.core.cut_short import COMPLETE
 from gpu_tui.core.facts import BUSY_SHARE, span
+from gpu_tui.core.job_scope import in_scope, no_match
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
 from gpu_tui.core.liveness import descendants, is_launcher, is_tool, works
@@ -373,15 +374,18 @@ def scheduled(
     metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
     if metric is None:
         return None, None, ""
+    title = TITLES[kept.instance.scheduler or ""]
     table, track = kept.fresh(metric, now), kept.tracks.get(metric.name, NO_TRACK)
-    why, title = track.why or "its last answer is old", TITLES[kept.instance.scheduler or ""]
     if table is None:
-        return title, None, why
+        return title, None, track.why or "its last answer is old"
     if (left := kept.left.get(metric.name)) is not None:
         table = left.complete(table, {}, now)
+    table, aside = in_scope(table, kept.instance, box_time(kept.tracks, now))
+    if not table.jobs and (none := no_match(kept.instance.scheduler_scope, aside)):
+        return title, None, none
     states = {cell.name: cell.state for cell in queue.cells}
     jobs = (replace(job, state=states.get(job.name, job.state)) for job in table.jobs)
-    return title, tuple(jobs), why
+    return title, tuple(jobs), ""
 
 
 class _Endings(Mapping[str, Ending]):

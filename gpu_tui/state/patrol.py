@@ -22,7 +22,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.queue_words import queue_words
 from gpu_tui.core.speech import headed, joined, listed, say, told
 from gpu_tui.core.sweep import Cell, CellState
-from gpu_tui.state.contract import fleet_verdict, logs_not_read
+from gpu_tui.state.contract import fleet_verdict, jobs_not_counted, logs_not_read
 from gpu_tui.state.headline import cause_words, grouped_by_kind, headline
 from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView, utilization
@@ -289,15 +289,17 @@ def _queue_line(view: InstanceView) -> str:
     queue = view.queue
     if not queue.cells:
         none = view.instance.queue.file is None and view.last_contact is not None
-        return say("queue: none known") if none else say("queue: not read")
+        text = say("queue: none known") if none else say("queue: not read")
+        missing = jobs_not_counted(queue)
+        return f"{text}, {missing}" if missing else text
     text = say("queue: {words}", words=queue_words(queue).sentence)
     if view.queue_read is not None:
         age = span(max(0.0, view.taken_at - view.queue_read))
         text += say(" (as read {age} ago, before the box was off)", age=age)
     if view.instance.queue.useless:
         text += say(" (no cell is in {file}: gpu-tui help runners)", file=view.instance.queue.file)
-    if unread := logs_not_read(queue):
-        text += f", {unread}"
+    for missing in (logs_not_read(queue), jobs_not_counted(queue)):
+        text += f", {missing}" if missing else ""
     running = queue.place
     return text + (say(", at {cell}", cell=_cell_text(running)) if running else "")
 

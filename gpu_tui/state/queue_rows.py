@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_tui.core import metrics
+from gpu_tui.core.job_scope import in_scope
 from gpu_tui.core.jobs import Job, JobTable, with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.log_cells import CELL
@@ -47,7 +48,11 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
     queue = join.queue(tuple(rows.cells), files.file, files.log)
     if files.file is not None and any(cell.state is CellState.PENDING for cell in queue.cells):
         queue = _told_by_logs(queue, ended_by_logs(kept, now, alive_of(kept, run, now)))
-    tables = job_tables(kept, now, alive_of(kept, run, now))
+    listed = [
+        in_scope(table, kept.instance, box_now)
+        for table in job_tables(kept, now, alive_of(kept, run, now))
+    ]
+    tables = [table for table, _ in listed]
     if (seen := kept.fresh(metrics.FILES, now)) is not None and seen.unseen:
         queue = replace(
             queue, notes=(*queue.notes, *(_unseen(*one) for one in seen.unseen.items()))
@@ -63,6 +68,7 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         _with_unread(kept, queue, logs, unread),
         unread_logs=unread_count(kept, now),
         unread_why=counted_reasons(unread),
+        not_counted={why: count for _, aside in listed for why, count in aside.items()},
     )
     return with_stillness(kept, queue, now, run)
 

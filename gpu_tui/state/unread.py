@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from gpu_tui.core import metrics
+from gpu_tui.core.job_scope import in_scope
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.log_cells import (
     LONG_AGO,
@@ -89,6 +90,7 @@ def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
         return NO_WORDS
     failed, opened = kept.logs.failed, kept.logs.paths
     cells = {source.cell for source in kept.logs.buffers if source.path not in failed}
+    table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
     live = [job for job in table.jobs if job.live]
     full = len({job.stdout or job.stderr for job in live} & opened) >= READ_OF_JOBS
     told = {}

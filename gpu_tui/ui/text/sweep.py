@@ -17,7 +17,7 @@ from gpu_tui.core.sample import Absent, Failure, Freshness
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.thinned import even
-from gpu_tui.state.contract import logs_not_read
+from gpu_tui.state.contract import jobs_not_counted, logs_not_read
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
@@ -253,8 +253,8 @@ def totals(
         pieces.append(line((say("{unsynced} sync failed", unsynced=unsynced), "level-act")))
     if odd := queue.count(CellState.SUSPICIOUS):
         pieces.append(line((say("{odd} suspicious", odd=odd), "level-watch")))
-    if unread := logs_not_read(queue):
-        pieces.append(line((unread, "muted")))
+    missing = (logs_not_read(queue), jobs_not_counted(queue))
+    pieces += [line((words, "muted")) for words in missing if words]
     if queue.claimed_done:
         pieces.append(line((say("the log says: done"), "muted")))
     if not one.over:
