@@ -88,7 +88,8 @@ def _fits(name: str, glob: str) -> bool:
 
 def _is_refused(job: Job) -> bool:
     """Whether the job ended without a node and without a second of running, and its user did not cancel it."""
-    ended = job.finished_at is not None and job.started_at in (None, job.finished_at)
+    ended = job.finished_at is not None and job.submitted_at is not None
+    ended = ended and job.started_at in (None, job.finished_at)
     bad = job.state in (CellState.FAILED, CellState.SKIPPED)
     return ended and bad and job.node is None and job.word != "CANCELLED"
 

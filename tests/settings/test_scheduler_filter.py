@@ -50,7 +50,7 @@ def test_since_is_a_duration_or_a_date(written: str, since: Since) -> None:
 def test_a_date_without_a_zone_is_a_local_one() -> None:
     found = scope('since: "2026-11-25"').since
     assert found is not None
-    assert found.at == datetime(2026, 11, 25).timestamp()
+    assert found.at == datetime.strptime("2026-11-25", "%Y-%m-%d").astimezone().timestamp()
     assert found.written == "2026-11-25"
 
 
