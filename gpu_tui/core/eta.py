@@ -32,6 +32,8 @@ CHANGED = 1.1  # times as slow, or as fast
 SLOWER = 3  # long intervals in a row
 STALLED_FACTOR = 3.0  # of the longest interval seen
 STALLED_SECONDS = 120.0  # never sooner
+FROM_START = 0.05  # an attempt first seen beyond this share was resumed, or its log was cut
+LEAST_SHARE = 0.02  # of the way, before the mean pace says anything
 BELIEVED = 3.0  # a printed ETA counts where it lies within this factor of ours
 
 
@@ -256,6 +258,15 @@ class EtaWatch:
             epochs * min(ended),
             epochs * max(ended) + max(now, max(ended) - lost.get(present, 0.0)),
         )
+
+
+def by_mean_pace(took: float | None, done: float | None, begun: float | None) -> float | None:
+    """Seconds to the end of a run that has taken `took` seconds for the share `done` of its way; `begun`: the share at
+    which it was first seen. None where too little is known, or it may have begun elsewhere.
+    """
+    if not took or not done or done < LEAST_SHARE or begun is None or begun > FROM_START:
+        return None
+    return took * (1 - done) / done
 
 
 def _regular(places: list[float]) -> float | None:

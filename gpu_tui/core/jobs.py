@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpu_tui.core.eta import by_mean_pace
 from gpu_tui.core.restart_cost import with_cost
 from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, total_of
 
@@ -116,8 +117,11 @@ def with_jobs(
             if job.name in named:
                 continue
             named.add(job.name)
-            cell = _cell(job, len(cells) + 1, evidence.get(job.name), box_now)
-            cells.append(replace(cell, listed=table.source not in SEEN))
+            seen = evidence.get(job.name)
+            cell = replace(
+                _cell(job, len(cells) + 1, seen, box_now), listed=table.source not in SEEN
+            )
+            cells.append(_with_mean_pace(cell, job, seen) if cell.listed else cell)
     notes = tuple(note for table in tables for note in _notes(table))
     more = len(cells) - len(queue.cells) + sum(table.dropped for table in tables)
     if not more and not notes:
@@ -203,6 +207,20 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
     if seen.eta is not None and job.live:
         row = replace(row, eta_seconds=seen.eta.seconds, eta_range=(seen.eta.low, seen.eta.high))
     return _counted(row)
+
+
+def _with_mean_pace(cell: Cell, job: Job, seen: CellEvidence | None) -> Cell:
+    """The cell with an ETA by its mean pace, where its recent speed is not known: one look alone shows none. An attempt
+    after a restart did not begin at the start time of its job.
+    """
+    if seen is None or seen.stalled or not job.live or job.restarts or cell.eta_seconds is not None:
+        return cell
+    share = cell.share
+    left = by_mean_pace(cell.duration_seconds, share, seen.begun)
+    if left is None or share is None:
+        return cell
+    # The mean holds the time before the first epoch, which weighs less the farther the run is.
+    return replace(cell, eta_seconds=left, eta_range=(left * share, left * (2 - share)))
 
 
 def _until(at: float | None, now: float | None) -> float | None:

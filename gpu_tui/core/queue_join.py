@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from gpu_tui.core.eta import by_mean_pace
 from gpu_tui.core.queue_done import Claim, claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
 from gpu_tui.core.sweep import (
@@ -24,7 +25,6 @@ from gpu_tui.core.sweep import (
 )
 from gpu_tui.core.usual import Usual
 
-FROM_START = 0.05  # an attempt first seen beyond this share was resumed, or its log was cut
 FAST_END_SHARE = 0.5  # a cell that needs less than this share of the typical time is suspicious
 FAST_SECONDS = 10.0  # by no less than this: stamps have whole seconds, and a start has its own
 FAST_AMONG = 3  # cells of a task that ended, before any of them is called fast
@@ -335,9 +335,9 @@ def _with_eta(cell: Cell, seen: CellEvidence, typical: float | None) -> Cell:
     took, done = cell.duration_seconds, cell.share
     if seen.stalled or not took:
         return cell
-    from_start = seen.begun is None or seen.begun <= FROM_START
-    if done and done >= 0.02 and from_start:
-        return replace(cell, eta_seconds=took * (1 - done) / done)
+    left = by_mean_pace(took, done, 0.0 if seen.begun is None else seen.begun)
+    if left is not None:
+        return replace(cell, eta_seconds=left)
     if typical is not None and typical > took:
         return replace(cell, eta_seconds=typical - took)
     return cell
