@@ -71,7 +71,7 @@ def test_a_filter_that_matches_nothing_is_no_sweep_that_is_over() -> None:
     assert instance_json(view)["queue"]["not_counted"] == {"outside the filter": 2}  # type: ignore[index]
     assert node.exit_word() != "healthy"
     # An empty queue is another matter: nothing is there to be mistaken for something else.
-    assert node.jobs().verdict is Verdict.IDLE
+    assert Scoped(name=("swep-*",)).jobs().verdict is Verdict.IDLE
 
 
 def test_a_failure_from_before_the_sweep_does_not_escalate() -> None:
