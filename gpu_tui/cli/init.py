@@ -55,7 +55,7 @@ FIRST = """\
     # mounts: [/, /root/data]                       # default: the platform's storage tiers
     # provider: {{id: null, variant: null, key_env: NAME_OF_A_VARIABLE}}
     # ssh: {{known_hosts: null, identity: null, jump: null, transport: null}}  # what ~/.ssh/config does not say
-    # scheduler: {{kind: slurm, user: me}}           # or {{kind: kubernetes, context: NAME, namespace: NAME}}
+    # scheduler: {{kind: slurm, name: "sweep-*"}}    # or {{kind: kubernetes, context: NAME, namespace: NAME}}
     # tags: [ablation]
     # read_only: true                               # no teardown, no shell on this box
     # same_box: null                                # the name of another entry that is this very box

@@ -64,7 +64,8 @@ def no_match(scope: SchedulerScope, counts: Mapping[str, int]) -> str | None:
     others = sum(counts.values())
     if not scope.filters or not counts.get(UNMATCHED):
         return None
-    return f"{NO_MATCH}{scope.filters}; {others} other job{'' if others == 1 else 's'}"
+    words = "1 other job" if others == 1 else f"{others} other jobs"
+    return f"{NO_MATCH}{scope.filters}; {words}"
 
 
 def _matches(job: Job, scope: SchedulerScope, begin: float | None) -> bool:

@@ -88,8 +88,7 @@ def _item(node: Node, key: str, shape: re.Pattern[str], hint: str) -> str:
     number = isinstance(node.value, int) and not isinstance(node.value, bool)
     text = str(node.value) if number and key == "array" else text_of(node, key)
     if not shape.fullmatch(text):
-        kind = "an array" if key == "array" else f"a {key}"
-        raise node.error(f"{node.shown} cannot be {kind}", hint)
+        raise node.error(f"{node.shown} cannot be in {key}", hint)
     return text
 
 
