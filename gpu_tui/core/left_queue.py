@@ -223,8 +223,13 @@ def _filled(job: Job, known: Job | None) -> Job:
         and job.submitted_at != known.submitted_at
     ):
         return job  # the number was given again
-    restarts = known.restarts if job.restarts is None else job.restarts
-    return replace(job, stdout=known.stdout, stderr=known.stderr, restarts=restarts)
+    return replace(
+        job,
+        stdout=known.stdout,
+        stderr=known.stderr,
+        restarts=known.restarts if job.restarts is None else job.restarts,
+        interactive=job.interactive or known.interactive,
+    )
 
 
 def _clock(at: float | None) -> str:

@@ -103,6 +103,7 @@ def _job_row(job: Job) -> Row:
     """A row of a scheduler's job: only what is known of it."""
     names = (*_TEXTS, *_TIMES, *_NUMBERS)
     row = {**_row(job), **{name: getattr(job, name) for name in names}, "state": job.state.value}
+    row["interactive"] = job.interactive or None
     return {name: value for name, value in row.items() if value not in (None, ())}
 
 
@@ -164,6 +165,7 @@ def _with_record(job: Job, row: Mapping[str, object]) -> Job:
     told |= {name: _time(row.get(name)) for name in _TIMES}
     numbers = {name: row.get(name) for name in _NUMBERS}
     told |= {name: value for name, value in numbers.items() if type(value) is int}
+    told["interactive"] = row.get("interactive") is True
     return replace(job, preempted=told.get("finding") == "preempted", **told)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from boxes import Sshd
-from slurm_lab import Slurm
+from slurm_lab import CONF, Slurm, started
 from test_slurm_live import rows, until
 
 from gpu_tui.core.fleet import Fleet, SchedulerScope
@@ -60,3 +62,47 @@ async def test_every_task_of_the_array_is_read_and_nothing_else_is_a_cell(
         view = await until(room, tap, lambda view: "no job matches" in view.because[0])
         assert view.queue.cells == ()
     slurm.run("scancel", array)
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Iterator[Slurm]:
+    """A node on which a hundred tasks run at once."""
+    conf = CONF.replace("CPUs=8", "CPUs=128").replace("RealMemory=8000", "RealMemory=64000")
+    yield from started(Slurm(tmp_path / "large", conf))
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(
+    not os.environ.get("GPU_TUI_NIGHTLY"), reason="only in the nightly run (GPU_TUI_NIGHTLY=1)"
+)
+@pytest.mark.usefixtures("hurried")
+async def test_an_array_of_a_hundred_tasks_is_read_whole_and_a_nan_of_any_task_is_reported(
+    large: Slurm, make_box: Callable[..., Sshd], tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    words = ("-o", f"{logs}/%A_%a.out", "-e", f"{logs}/%A_%a.err")
+    array = large.submit(TRAIN, "--array=0-99", *words, name="sweep")
+    single = [large.submit(TRAIN, "-o", f"{logs}/%j.out", name=f"one-{n}") for n in range(15)]
+    box = make_box("login", env=large.env).instance("login", platform="slurm", scheduler="slurm")
+    async with open_fleet(Fleet(None, (box,)), state=tmp_path / "state") as (room, tap):
+        view = await until(
+            room,
+            tap,
+            lambda view: (
+                settled(view)
+                and len(rows(view)) == 115
+                and {cell.epoch for cell in rows(view).values()} == {3}
+            ),
+        )
+        assert set(single) <= set(rows(view))
+        assert view.queue.unread_logs == 0
+        assert {finding.cell for finding in view.findings} == {f"{array}_0·sweep"}
+        with (logs / f"{array}_57.out").open("a") as log:
+            log.write("Epoch 4/20 loss: nan\n")
+        with (logs / f"{array}_98.err").open("a") as log:
+            log.write("RuntimeError: CUDA error: device-side assert triggered\n")
+        alarmed = {f"{array}_{task}·sweep" for task in (0, 57, 98)}
+        await until(room, tap, lambda view: {finding.cell for finding in view.findings} == alarmed)
+    large.run("scancel", array, *single)

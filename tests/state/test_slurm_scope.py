@@ -9,8 +9,12 @@ from test_scheduled import BAD, END, LOGIN, RUN, T0, Node, job
 
 from gpu_tui.core.events import LinkChanged
 from gpu_tui.core.fleet import Fleet, LinkState, SchedulerScope
-from gpu_tui.core.jobs import Job
+from gpu_tui.core.job_scope import in_scope
+from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.left_queue import LeftQueue
 from gpu_tui.core.readings import Host
+from gpu_tui.core.run_memory import remembered
+from gpu_tui.core.sample import Reading
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.contract import fleet_verdict, instance_json
 from gpu_tui.state.history import NoHistory
@@ -97,3 +101,23 @@ def test_an_interactive_session_keeps_its_clock(filters: dict[str, object]) -> N
     clocks = [str(clock) for clock in view.clocks]
     assert any("2·bash" in clock for clock in clocks), clocks
     assert any("3·other" in clock for clock in clocks) is not bool(filters)
+
+
+def test_an_interactive_job_that_left_the_queue_does_not_become_a_cell() -> None:
+    shell = named("2", "bash", interactive=True)
+    sweep = named("1", "sweep-a", stdout="/l/1.out")
+    first, second = LeftQueue(), LeftQueue()
+    first.follow(Reading(JobTable("Slurm", (sweep, shell)), T0))
+    memory = remembered(first.memory("box", T0), "box")
+    assert memory is not None
+    second.recall((*memory.live, *memory.gone))
+    second.follow(Reading(JobTable("Slurm"), T0 + 60))
+    login = replace(LOGIN, scheduler_scope=SchedulerScope())
+    left, aside = in_scope(second.complete(JobTable("Slurm"), {}, T0 + 60), login, T0 + 60)
+    assert [job.id for job in left.jobs] == ["1"]
+    assert aside == {"interactive": 1}
+    # The accounts alone, without its steps and its submit line, do not make it a batch job again.
+    bare = replace(shell, interactive=False, state=BAD, finished_at=T0 + 30)
+    second.follow(Reading(JobTable("Slurm", (bare,)), T0 + 80))
+    listed = second.complete(JobTable("Slurm", (bare,)), {}, T0 + 80)
+    assert {job.id: job.interactive for job in listed.jobs} == {"1": False, "2": True}
