@@ -25,6 +25,7 @@ from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
 from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.core.verdict_jobs import FAILED_INSIDE
 
 BLIP = 15.0  # seconds: a loss of this length wakes nobody
 ZOMBIE_VRAM = 1 << 30
@@ -362,6 +363,8 @@ def _cells(seen: Now) -> Iterator[Condition]:
             yield Condition(
                 UNTOLD, Severity.WARN, cell.why or "", source, cell.name, remedy=STARTED_AGAIN
             )
+        elif cell.finding in FAILED_INSIDE and cell.state is CellState.RUNNING:
+            yield Condition(cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.finding not in (None, UNTOLD):
             yield Condition(
                 cell.finding, Severity.WARN, cell.why or "", source, cell.name,

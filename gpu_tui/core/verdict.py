@@ -412,6 +412,7 @@ def _ends_unsaid(seen: Evidence) -> str | None:
 
 
 REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
+    (frozenset({Verdict.RUNNING}), jobs.jobs_failed_inside),
     (frozenset({Verdict.RUNNING}), _buffered),
     (frozenset({Verdict.RUNNING}), _data_bound),
     (frozenset({Verdict.RUNNING}), jobs.listed_busy_and_still),

@@ -9,6 +9,8 @@ from gpu_tui.core.job_scope import NO_MATCH
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import ENDS_WITH, SAYS_ABOVE
 
+# Kinds of finding of a job that runs: a part of it failed, and the job goes on without it.
+FAILED_INSIDE = frozenset({"crashed", "host_oom", "time_limit", "hardware"})
 UNENDED = frozenset({CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL})
 
 
@@ -32,6 +34,19 @@ def jobs_run(seen: Evidence) -> str | None:
     if not _elsewhere(seen) or not runs:
         return None
     return f"{_jobs(runs)} run{'s' if runs == 1 else ''} and {waits or 'none'} wait"
+
+
+def jobs_failed_inside(seen: Evidence) -> str | None:
+    """The remark for jobs that run though a part of them failed."""
+    hurt = [
+        job
+        for job in seen.jobs or ()
+        if job.state is CellState.RUNNING and job.finding in FAILED_INSIDE
+    ]
+    if not _elsewhere(seen) or not hurt:
+        return None
+    more = f" (and {len(hurt) - 1} more)" if len(hurt) > 1 else ""
+    return f"{hurt[-1].name}: {hurt[-1].why}{more}"
 
 
 def jobs_wait(seen: Evidence) -> str | None:

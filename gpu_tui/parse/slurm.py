@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
@@ -23,6 +23,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
 from gpu_tui.parse.slurm_job import Detail, Listed, Step
 from gpu_tui.parse.slurm_json import parse_json
+from gpu_tui.parse.slurm_steps import OWN, Failed, failed_steps, unmended
 
 SOURCE = "Slurm"
 NO_RECORD = "its log is not known: scontrol shows no record of it"
@@ -31,7 +32,7 @@ TOO_MUCH = "too-much"  # instead of records: there was no room for them
 NOTHING: Mapping[str, str] = {}
 NAME_MOST = 60
 TASKS_MOST = 1_000  # rows of one waiting array, which are one line on screen; the rest is counted
-STEPS_MOST = 100  # of one job: the newest ones
+STEPS_MOST = 100  # of one job: the newest ones, and before them those that failed
 LINE_MOST = 4_096  # characters of a submit line
 # squeue -o, without the mark before it. What a user can shape freely, the name, is the last field.
 QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%l|%D|%b|%j"
@@ -54,7 +55,9 @@ _HEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Jobs of sacct, which may have left the queue, and the newest STEPS_MOST steps of each, in sacct's order."""
+    """Jobs of sacct, which may have left the queue, and the steps of each: the newest STEPS_MOST, and those before them
+    that failed, in sacct's order.
+    """
 
     rows: tuple[Listed, ...] = ()
     steps: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by job id
@@ -132,7 +135,13 @@ def parse_accounts(text: str, mark: str) -> Accounts:
             steps.setdefault(step[1], []).append(_step(step[2], word, by, row))
         elif _ID.match(id):
             rows.append(_account(id, word, by, row))
-    return Accounts(tuple(rows), {id: tuple(of[-STEPS_MOST:]) for id, of in steps.items()})
+    return Accounts(tuple(rows), {id: _newest(of) for id, of in steps.items()})
+
+
+def _newest(steps: list[Step]) -> tuple[Step, ...]:
+    old = steps[:-STEPS_MOST]
+    kept = {step.id for step in unmended(old)} | OWN
+    return (*(step for step in old if step.id in kept), *steps[-STEPS_MOST:])
 
 
 def _account(id: str, word: str, by: str, row: Mapping[str, str]) -> Listed:
@@ -260,7 +269,7 @@ def job_table(
     a job or an array, why nothing gives its details.
     """
     known = {detail.id: detail for detail in details}
-    steps = _oom_steps(accounts)
+    steps = accounts.steps if accounts else {}
     rows: dict[str, Job] = {}
     left_out = 0
     for row in listed:
@@ -268,7 +277,7 @@ def job_table(
             if one is None:
                 left_out += 1
             else:
-                job = job_of(one, known.get(one.id), steps.get(one.id))
+                job = job_of(one, known.get(one.id), steps.get(one.id, ()))
                 unread = None
                 if job.live and one.id not in known:
                     unread = unknown.get(_ID_END.split(one.id)[0], NOT_YET)
@@ -276,11 +285,11 @@ def job_table(
     for row in accounts.rows if accounts else ():
         old = rows.get(row.id)
         if old is None and "[" not in row.id:
-            rows[row.id] = _from_accounts(row, steps.get(row.id))
+            rows[row.id] = _from_accounts(row, steps.get(row.id, ()))
         elif old is not None and words.meaning(row.word).over and words.meaning(old.word).over:
             kept = known.get(row.id)
             told = row if row.exit_code is not None or kept is None else _with_exit(row, kept)
-            newer = job_of(told, None, steps.get(row.id))
+            newer = job_of(told, None, steps.get(row.id, ()))
             rows[row.id] = replace(
                 newer, stdout=old.stdout, stderr=old.stderr, restarts=old.restarts
             )
@@ -293,17 +302,6 @@ def job_table(
         left_out += len(jobs) - JOBS_KEPT
         jobs = [job for job in jobs if job.id in kept_ids]
     return JobTable(SOURCE, tuple(jobs), left_out, why, recorded=accounts is not None)
-
-
-def _oom_steps(accounts: Accounts | None) -> Mapping[str, str]:
-    """The first step of each job that ran out of memory."""
-    told = accounts.steps if accounts else {}
-    return {
-        id: step.id
-        for id, steps in told.items()
-        for step in reversed(steps)
-        if step.word == "OUT_OF_MEMORY"
-    }
 
 
 def _interactive(
@@ -328,8 +326,8 @@ def _interactive(
     return [id for id in ids if is_interactive(id)]
 
 
-def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = None) -> Job:
-    """One row as a job. `oom_step`: a step of it that ran out of memory."""
+def job_of(row: Listed, detail: Detail | None = None, steps: Sequence[Step] = ()) -> Job:
+    """One row as a job. `steps`: those that the accounts have of it."""
     word = row.word.upper()
     means = words.meaning(word)
     state, finding = means.state, means.finding
@@ -347,12 +345,10 @@ def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = Non
         says.append(f"by user {row.by}")
     if state is CellState.FAILED and finding is None:
         says.append(_end(code, signal))
-    if oom_step is not None and state in (CellState.FINISHED, CellState.FAILED):
-        says.append(f"step {oom_step} ran out of memory")
-        finding = "host_oom"
-        if state is CellState.FINISHED:
-            state = CellState.SUSPICIOUS
-            says[-1] += ", and the script went on to exit 0"
+    if state in (CellState.FINISHED, CellState.FAILED, CellState.RUNNING):
+        began = row.started_at or 0.0  # the steps of an earlier start may still be listed
+        now = [step for step in steps if (step.started_at or began) >= began]
+        state, finding = _by_steps(state, finding, says, failed_steps(now))
     restarts = detail.restarts if detail else None
     if restarts:
         says.append(f"restarted {restarts} time{'s' if restarts > 1 else ''}")
@@ -385,9 +381,27 @@ def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = Non
     )
 
 
-def _from_accounts(row: Listed, oom_step: str | None) -> Job:
+def _by_steps(
+    state: CellState, finding: str | None, says: list[str], failed: Failed | None
+) -> tuple[CellState, str | None]:
+    """The state and the finding of a job with a failed step; `says` is extended. The end of a job that failed by
+    itself is known, unless the step ran out of memory.
+    """
+    if failed is None or (state is CellState.FAILED and failed.finding != "host_oom"):
+        return state, finding
+    if state is CellState.FINISHED:
+        says.append(f"{failed.says}, and the script went on to exit 0")
+        return CellState.SUSPICIOUS, failed.finding or None
+    if state is CellState.RUNNING:
+        says.append(f"{failed.says}, and {'the script goes on' if failed.runs else 'no step runs'}")
+        return state, finding if failed.by_user else failed.finding or "crashed"
+    says.append(failed.says)
+    return state, failed.finding
+
+
+def _from_accounts(row: Listed, steps: Sequence[Step]) -> Job:
     """A job that the queue no longer has. What the accounts call live without it, nobody can tell of."""
-    job = job_of(row, None, oom_step)
+    job = job_of(row, None, steps)
     if words.meaning(row.word).over:
         return job
     why = f"the accounts say {job.word}, {NOT_QUEUED}"
