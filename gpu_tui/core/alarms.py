@@ -10,6 +10,7 @@
 - What the run went on after is past: a warning. Going on means that its counters advanced, for a log
   without progress proves nothing, or that they began again: then an earlier attempt wrote it. A NaN or Inf is past
   when the same metric is finite again (`nonfinite`).
+- While srun says that some of the tasks ended, the reports of the others take nothing back (`task_exits`).
 - Where the run has ended badly that is believed of its last lines only where it is sure (`went_on`).
 """
 
@@ -24,6 +25,7 @@ from gpu_tui.core.findings import FIRST_LOOK, LOG_DATE, SEEN, Severity
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.nonfinite import LABELS, Lost, NonFinite
 from gpu_tui.core.raised import LAUNCHER
+from gpu_tui.core.task_exits import TaskExits
 from gpu_tui.core.went_on import WENT_ON, Come, Trail, from_first_epoch, further, shape_of
 
 # Causes before symptoms: of two failures at one time the first here names it.
@@ -149,6 +151,7 @@ class CellAlarms:
     _trails: dict[str, Trail] = field(default_factory=dict)
     _live: Trail = field(default_factory=Trail)  # what any log shows as it is written
     _lost: NonFinite = field(default_factory=NonFinite)
+    _exits: TaskExits = field(default_factory=TaskExits)
 
     def take(
         self,
@@ -166,12 +169,16 @@ class CellAlarms:
         """
         trail = self._trails.setdefault(path, Trail())
         trail.number = number
+        if not line.open:
+            self._exits.take(line.text)
         if line.progress is not None and line.progress.phase != "load":
             self._report(trail, line, line.progress, at, live=live)
         label = line.mark.label
         if line.mark.alarm:
             if trail.alarmed != (number, label):
                 trail.alarmed = (number, label)
+                if LAUNCHER.search(line.text):
+                    self._reopen(path, number)
                 self._alarm(trail, line, number, path, at, live=live, early=early)
         elif label == "traceback":
             trail.chained = trail.chained or _CHAIN in line.text
@@ -271,6 +278,10 @@ class CellAlarms:
         first, anew = shape not in trail.behind, trail.began_anew(new, now, open=line.open)
         trail.reports[shape] = new
         trail.behind.add(shape)
+        self._exits.report()
+        if self._exits.partial and not (old is not None and from_first_epoch(old, new)):
+            self._below(trail)
+            return
         if not self._alarms:
             return
         come = Come(0, 0) if old is None else further(old, new)
@@ -301,6 +312,13 @@ class CellAlarms:
             self._close(trail, lambda alarm: not _kills(alarm) and alarm.label not in LABELS)
         if counter.lives(new, at):
             self._close(trail, _kills, sure=counter.stays(new, at))
+
+    def _reopen(self, path: str, number: int) -> None:
+        """A launcher reports the end of a task: what stood at its start once more above was another rank."""
+        for label, alarm in self._alarms.items():
+            near = alarm.path == path and 0 <= number - alarm.last_number <= ECHO_WITHIN
+            if near and alarm.anew and not alarm.sure and _kills(alarm):
+                self._alarms[label] = replace(alarm, past=False, anew=False)
 
     def _below(self, trail: Trail) -> None:
         """A report stands below what one log said."""
@@ -348,6 +366,7 @@ class CellAlarms:
         """What stood in one log is history."""
         self._trails.pop(path, None)
         self._lost.forget(path)
+        self._exits = TaskExits()
         for label, counts in list(self._counts.items()):
             if counts.pop(path, None) is None:
                 continue
@@ -373,6 +392,12 @@ class CellAlarms:
             return first
         shot = next((a for a in dead if first.label == "nccl" and _shot(a.text)), first)
         return min((a for a in dead if _echoes(first, a)), key=_order, default=shot)
+
+    @property
+    def exited(self) -> str | None:
+        """The line of srun that says that a task ended badly, unless the run went on after that."""
+        line = self._exits.line
+        return None if line is None or self.failure() is None else line
 
     def _at_end(self, alarm: Alarm) -> bool:
         trail = self._trails.get(alarm.path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from gpu_tui.core.eta import by_mean_pace
 from gpu_tui.core.restart_cost import with_cost
@@ -35,7 +36,8 @@ class Job:
     `expected_at` when the scheduler expects to start it; `at_once` how many tasks of its array may run at a time;
     `node_state` says which of its nodes are out of service, and why (`gpu03 draining: bad ECC`).
     `then` is what began in its place; `seen_at` when one that is gone without a word was last seen at work; `took` are the seconds of one whose times are not told. `by_processes`: that it
-    runs is what the process table says, and not its own source.
+    runs is what the process table says, and not its own source. `steps_read`: the steps of the whole job were read,
+    and `state` takes those that failed into account.
     """
 
     id: str
@@ -79,6 +81,7 @@ class Job:
     again: bool = False  # it runs after a restart, which `why` names
     unread: str | None = None  # why none of its logs is known to be read
     interactive: bool = False  # srun or salloc, without a batch script
+    steps_read: bool = False
 
     @property
     def live(self) -> bool:
@@ -108,8 +111,11 @@ def with_jobs(
     evidence: Mapping[str, CellEvidence],
     *,
     box_now: float | None,
+    exits: Mapping[str, str] = MappingProxyType({}),
 ) -> Queue:
-    """The queue with the jobs of every source behind its own cells; a cell that the queue knows stays as it is."""
+    """The queue with the jobs of every source after its own cells; a cell that the queue has stays as it is. `exits`:
+    by cell, the line of its log in which srun says that a task failed.
+    """
     named = {cell.name for cell in queue.cells}
     cells = list(queue.cells)
     for table in tables:
@@ -118,9 +124,10 @@ def with_jobs(
                 continue
             named.add(job.name)
             seen = evidence.get(job.name)
-            cell = replace(
-                _cell(job, len(cells) + 1, seen, box_now), listed=table.source not in SEEN
-            )
+            cell = _cell(job, len(cells) + 1, seen, box_now)
+            if job.state is CellState.FINISHED and job.name in exits and not job.steps_read:
+                cell = _doubted(cell, f"its log says: {exits[job.name]}")
+            cell = replace(cell, listed=table.source not in SEEN)
             cells.append(_with_mean_pace(cell, job, seen) if cell.listed else cell)
     notes = tuple(note for table in tables for note in _notes(table))
     more = len(cells) - len(queue.cells) + sum(table.dropped for table in tables)
@@ -200,8 +207,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         part=seen.part,
     )
     if job.state is CellState.FINISHED and seen.diverged:
-        why = f"{row.why}; {LOSS_LOST}" if row.why else LOSS_LOST
-        row = replace(row, state=CellState.SUSPICIOUS, why=why)
+        row = _doubted(row, LOSS_LOST)
     if job.again:
         row = with_cost(row, seen.reached)
     if seen.eta is not None and job.live:
@@ -231,6 +237,11 @@ def _age(since: float | None, now: float | None) -> float | None:
     """Seconds; of what is older than two minutes whole minutes, so that a row that waits is not a new one each second."""
     age = _until(now, since)
     return age if age is None or age < 120 else age - age % 60
+
+
+def _doubted(row: Cell, against: str) -> Cell:
+    why = f"{row.why}; {against}" if row.why else against
+    return replace(row, state=CellState.SUSPICIOUS, why=why)
 
 
 def _counted(row: Cell) -> Cell:

@@ -378,6 +378,7 @@ def job_of(row: Listed, detail: Detail | None = None, steps: Sequence[Step] = ()
         gpus=row.gpus,
         expected_at=row.started_at if state is CellState.PENDING else None,
         at_once=row.at_once,
+        steps_read=any(step.id == "batch" and step.ends_at is not None for step in steps),
     )
 
 

@@ -234,7 +234,8 @@ MACHINE: tuple[Rule, ...] = (
         r"|\bout of memory\. (?:tried|requested)",
         ADVICE
         + r"|container killed|cv::|low on memory|ray\.exceptions|RayOutOfMemory|java\.lang|\battempts? to (?:catch|avoid|"
-        r"handle)\b|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score",
+        r"handle)\b|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score|"
+        r"\bsrun: error: \S{1,120}: tasks? [\d,-]{1,200}: ",  # the name of a node may be gpu12
     ),
     rule(
         "gpu_oom",

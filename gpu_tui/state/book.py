@@ -103,6 +103,11 @@ class Book:
         """What ended the attempt at a cell, as far as its logs tell; `ended` = others know that it did."""
         return self._logged[cell].failure(ended=ended) if cell in self._logged else None
 
+    def exits(self) -> Mapping[str, str]:
+        """By cell, the line in which srun says that a task ended badly, unless the run went on after it."""
+        told = ((cell, alarms.exited) for cell, alarms in self._logged.items())
+        return {cell: line for cell, line in told if cell is not None and line is not None}
+
     def cause(self, cell: str | None) -> Alarm | None:
         """The alarm that ended a cell which ended badly, also from earlier readings of its log."""
         recalled = self.recalled.get(cell, ()) if cell is not None else ()

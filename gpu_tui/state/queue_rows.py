@@ -58,7 +58,9 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
             queue, notes=(*queue.notes, *(_unseen(*one) for one in seen.unseen.items()))
         )
     logs = {job.name: job.stdout for table in tables for job in table.jobs}
-    queue = _with_known_ends(kept, with_jobs(queue, tables, evidence, box_now=box_now), logs, now)
+    exits = kept.book.exits()
+    with_rows = with_jobs(queue, tables, evidence, box_now=box_now, exits=exits)
+    queue = _with_known_ends(kept, with_rows, logs, now)
     if files.useless:
         queue = replace(queue, notes=(*queue.notes, f"no cell is in {files.file}: {OTHER_QUEUE}"))
     if _more_may_follow(kept, tables, now, box_now):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_tui.core.events import LinkChanged, ProviderRead, Sampled
+from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, ProviderRead, Sampled
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, ProviderState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import Gpu, GpuTable, Host, Process
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.history import NoHistory
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
@@ -122,3 +125,54 @@ def test_a_list_that_is_old_is_no_list() -> None:
 def test_two_jobs_of_one_name_are_two_rows() -> None:
     view = Node().jobs(job("1", RUN), job("2", RUN))
     assert [cell.name for cell in view.queue.cells] == ["1·a", "2·a"]
+
+
+EXIT = "srun: error: vm: task 1: Exited with exit code 1\n"
+TRACED = "Epoch 2/10 loss: 0.5\nRuntimeError: shape mismatch\n"
+
+
+def logged(node: Node, text: str) -> InstanceView:
+    """The view once the log of job 1 holds this text."""
+    source = LogSource("/logs/1.out", "1·a")
+    lines = tuple(LogReader().feed(text.encode()))
+    node.store.apply(LogOpened("login", node.at, source, 7, 0, 0, resumed=False))
+    node.store.apply(LogArrived("login", node.at, source, lines, True, len(text)))
+    return node.view()
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "state"),
+    [
+        (TRACED + EXIT, {}, CellState.SUSPICIOUS),
+        (EXIT, {}, CellState.SUSPICIOUS),
+        ("Epoch 10/10 loss: 0.1\n", {}, END),
+        # The steps say what became of the work: another one did it.
+        (TRACED + EXIT, {"steps_read": True}, END),
+        # Started again in the same log.
+        (EXIT.replace("1:", "0:") + "".join(f"Epoch {n}/9\n" for n in range(1, 10)), {}, END),
+    ],
+)
+def test_without_accounts_srun_says_in_the_log_that_a_task_failed(
+    text: str, more: dict[str, object], state: CellState
+) -> None:
+    node = Node()
+    node.jobs(job("1", END, "COMPLETED", exit_code=0, stdout="/logs/1.out", **more))
+    view = logged(node, text)
+    (cell,) = view.queue.cells
+    assert cell.state is state
+    if state is CellState.SUSPICIOUS:
+        assert cell.why == f"its log says: {EXIT.strip()}"
+        assert cell.epoch == (2 if "Epoch" in text else None)
+        assert {found.severity for found in view.findings} <= {Severity.FATAL, Severity.SERIOUS}
+        assert view.findings
+
+
+def test_a_job_that_runs_on_after_its_step_failed_is_not_healthy() -> None:
+    why = "step 0 FAILED exit 1, and no step runs"
+    view = Node().jobs(job("1", RUN, why=why, finding="crashed"), job("2", RUN))
+    (finding,) = view.findings
+    assert (finding.kind, finding.severity, finding.cell) == ("crashed", Severity.SERIOUS, "1·a")
+    assert why in finding.evidence
+    assert view.verdict is Verdict.RUNNING
+    assert f"1·a: {why}" in view.because
+    assert view.queue.cells[0].state is RUN
