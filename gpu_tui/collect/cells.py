@@ -172,17 +172,23 @@ class Cells:
             cell not in jobs.logs for jobs in self._jobs.values()
         )
 
+    def is_guess(self, source: LogSource) -> bool:
+        """Whether this log may not exist."""
+        return any(source in jobs.guesses for jobs in self._jobs.values())
+
     def queue_read(self) -> bool:
         """Note that the queue's log was read to its end; if it names no cell, the cells are read from their own logs."""
         changed, self._queue_silent = not self._queue_silent, True
         return changed and not self._started
 
     def tails(self, most: int) -> list[LogSource]:
-        """At most `most` logs to tail. A file that several share is tailed once, for the first of them."""
+        """At most `most` logs to tail, those that may not exist last. A file that several share is tailed once, for the
+        first of them.
+        """
         found: dict[str, LogSource] = {}
-        for cell in self.wanted(most):
-            for source in self.sources(cell):
-                found.setdefault(one_spelling(source.path), source)
+        sources = [source for cell in self.wanted(most) for source in self.sources(cell)]
+        for source in sorted(sources, key=self.is_guess):
+            found.setdefault(one_spelling(source.path), source)
         below_home = tuple(path[1:] for path in found if path.startswith("~/"))
         twice = [path for path in found if path[0] != "~" and path.endswith(below_home)]
         for path in twice:
@@ -301,7 +307,7 @@ class Cells:
 @dataclass(frozen=True, slots=True)
 class _Jobs:
     """One table's jobs that have logs. `running` newest first, `ended` oldest first; `over`: `_ended_at` of those that
-    ended.
+    ended; `guesses`: logs that may not exist.
     """
 
     logs: Mapping[str, tuple[LogSource, ...]]
@@ -309,14 +315,18 @@ class _Jobs:
     ended: tuple[str, ...]
     files: frozenset[str] = frozenset()  # as its list has them
     over: Mapping[str, float] = field(default_factory=dict)
+    guesses: frozenset[LogSource] = frozenset()
 
 
 def _jobs_of(table: JobTable) -> _Jobs:
     logs: dict[str, tuple[LogSource, ...]] = {}
+    guesses: set[LogSource] = set()
     for job in table.jobs:
-        paths = [path for path in (job.stdout, job.stderr) if path is not None and may_follow(path)]
+        named = [path for path in (job.stdout, job.stderr) if path is not None and may_follow(path)]
+        paths = dict.fromkeys([*named, *filter(may_follow, job.logs)])
         if paths:
-            logs[job.name] = tuple(LogSource(path, job.name) for path in dict.fromkeys(paths))
+            logs[job.name] = tuple(LogSource(path, job.name) for path in paths)
+            guesses |= {one for one in logs[job.name] if one.path not in named}
     live = [job for job in table.jobs if job.live and job.name in logs]
     live.sort(key=lambda job: job.started_at or 0.0, reverse=True)
     over = [job for job in table.jobs if job.name in logs and _is_over(job)]
@@ -330,7 +340,8 @@ def _jobs_of(table: JobTable) -> _Jobs:
     ]
     files = frozenset(path for job in table.jobs for path in (job.stdout, job.stderr) if path)
     known = {job.name: _ended_at(job) for job in over}
-    return _Jobs(logs, tuple(job.name for job in live), tuple(ended), files, known)
+    running = tuple(job.name for job in live)
+    return _Jobs(logs, running, tuple(ended), files, known, frozenset(guesses))
 
 
 def _ended_at(job: Job) -> float:
@@ -356,7 +367,8 @@ def _with_gone(told: _Jobs, known: _Jobs) -> _Jobs:
         if name not in told.logs and writing.isdisjoint(s.path for s in known.logs[name])
     ][-READ_ONCE:]
     logs = {**told.logs, **{name: known.logs[name] for name in gone}}
-    return replace(told, logs=logs, ended=(*gone, *told.ended))
+    guesses = told.guesses | known.guesses
+    return replace(told, logs=logs, ended=(*gone, *told.ended), guesses=guesses)
 
 
 def _newest(names: list[str], name: str) -> list[str]:

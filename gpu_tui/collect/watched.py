@@ -390,7 +390,12 @@ class Watched:
 
     def _peek(self, event: Event) -> None:
         """Pass the event on, and learn from it which cells run."""
-        self._sink(event)
+        if not (
+            isinstance(event, LogFailed)
+            and self._cells.is_guess(event.source)
+            and not self._seen(event.source)
+        ):
+            self._sink(event)
         changed = False
         if isinstance(event, LogFailed):
             self._failed.add(event.source)

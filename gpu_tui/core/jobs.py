@@ -37,7 +37,8 @@ class Job:
     `node_state` says which of its nodes are out of service, and why (`gpu03 draining: bad ECC`).
     `then` is what began in its place; `seen_at` when one that is gone without a word was last seen at work; `took` are the seconds of one whose times are not told. `by_processes`: that it
     runs is what the process table says, and not its own source. `steps_read`: the steps of the whole job were read,
-    and `state` takes those that failed into account.
+    and `state` takes those that failed into account. `logs`: further paths on the box that may hold its output; some
+    may not exist.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Job:
     unread: str | None = None  # why none of its logs is known to be read
     interactive: bool = False  # srun or salloc, without a batch script
     steps_read: bool = False
+    logs: tuple[str, ...] = ()
 
     @property
     def live(self) -> bool:

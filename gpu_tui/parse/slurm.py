@@ -23,6 +23,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
 from gpu_tui.parse.slurm_job import Detail, Listed, Step
 from gpu_tui.parse.slurm_json import parse_json
+from gpu_tui.parse.slurm_paths import with_logs
 from gpu_tui.parse.slurm_steps import OWN, Failed, failed_steps, unmended
 
 SOURCE = "Slurm"
@@ -39,7 +40,7 @@ QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%l|%D|%b|%j"
 # sacct -o; the last field never holds a line end. MORE_FIELDS go before these. An older sacct refuses the whole list
 # for one unknown field: StdOut and StdErr are of 24.05, SubmitLine of 21.08.
 ACCOUNT_FIELDS = "JobID,JobName,ExitCode,Submit,Start,End,Partition,NodeList,NTasks,State"
-MORE_FIELDS = ("StdOut,StdErr", "SubmitLine", "WorkDir")
+MORE_FIELDS = ("StdOut,StdErr", "SubmitLine", "WorkDir,JobIDRaw")
 _ID = re.compile(r"(\d{1,10})(?:_(\d{1,10})|_\[([^\]|]{1,100000})\]|\+\d{1,4})?\Z")
 _ID_END = re.compile(r"[_+]")
 _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20}(?:\+\d{1,4})?)\Z")
@@ -158,6 +159,7 @@ def _account(id: str, word: str, by: str, row: Mapping[str, str]) -> Listed:
         exit_code=code,
         signal=signal,
         by=plain(by, 40) or None,
+        raw=row.get("JobIDRaw", "").strip() or None,
         workdir=row.get("WorkDir") or None,
         submit_line=row.get("SubmitLine", "")[:LINE_MOST] or None,
         stdout=row.get("StdOut") or None,
@@ -230,6 +232,7 @@ def _detail(record: str) -> Detail | None:
         id=_id_of(head),
         word=plain(fields.get("JobState", ""), 40),
         name=record[head.end() :].partition("JobName=")[2].partition(" UserId=")[0],
+        raw=head[1],
         exit_code=code,
         signal=signal,
         restarts=whole(fields.get("Restarts", ""), 6),
@@ -295,6 +298,10 @@ def job_table(
             )
     for id in _interactive(rows, known, accounts):
         rows[id] = replace(rows[id], interactive=True)
+    booked = {row.id: row for row in accounts.rows} if accounts else {}
+    for id, job in rows.items():
+        if job.started_at is not None or job.stdout is not None:
+            rows[id] = with_logs(job, known.get(id), booked.get(id), steps.get(id, ()))
     jobs = sorted(rows.values(), key=lambda job: _order(job.id))
     if len(jobs) > JOBS_KEPT:
         newest = sorted(jobs, key=lambda job: (job.live, _order(job.id)), reverse=True)

@@ -22,6 +22,7 @@ class Listed:
     exit_code: int | None = None
     signal: int | None = None
     by: str | None = None  # who cancelled it: a numeric user id
+    raw: str | None = None  # the number of this job, also of a task of an array
     workdir: str | None = None
     submit_line: str | None = None  # sbatch and its arguments, joined by spaces without quotes
     stdout: str | None = None  # its patterns (%j) are not expanded
@@ -59,12 +60,13 @@ class Detail:
     id: str
     word: str
     name: str = ""
+    raw: str | None = None  # the number of this job, also of a task of an array
     exit_code: int | None = None
     signal: int | None = None
     restarts: int | None = None
     submitted: str | None = None
     ends_at: float | None = None
     user: str | None = None
-    stdout: str | None = None
+    stdout: str | None = None  # with the symbols that scontrol did not expand
     stderr: str | None = None
     batch: bool | None = None

@@ -36,6 +36,7 @@ def _job(row: dict[str, object]) -> Iterator[Detail]:
         id=f"{array}_{task}" if array and task is not None else str(id),
         word=_state(row.get("job_state")),
         name=name if isinstance(name, str) else "",
+        raw=str(id),
         exit_code=code,
         signal=signal,
         restarts=_number(row.get("restart_cnt")),
@@ -84,5 +85,4 @@ def _text(value: object) -> str | None:
 
 
 def _path(value: object) -> str | None:
-    """A whole path; a pattern that Slurm did not expand names no file."""
-    return value if isinstance(value, str) and "%" not in value and may_follow(value) else None
+    return value if isinstance(value, str) and may_follow(value) else None

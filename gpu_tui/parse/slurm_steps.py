@@ -50,6 +50,9 @@ _BARE = frozenset(
         "spread-job", "unbuffered", "use-min-nodes", "verbose", "whole",
     }
 )  # fmt: skip
+_BARE_BATCH = frozenset(
+    {"get-user-env", "ignore-pbs", "no-requeue", "parsable", "requeue", "test-only", "wait"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,12 @@ class Failed:
 
 
 def parse_srun(line: str) -> Srun:
-    """The options and the command of a submit line. Its words are joined by spaces: a value with a space is cut."""
+    """The options and the command of a submit line of srun or sbatch. Its words are joined by spaces: a value with a
+    space is cut.
+    """
     words = line.split()
+    batch = words[:1] != [] and words[0].endswith("sbatch")
+    short, long = (_BARE_SHORT | {"W"}, _BARE | _BARE_BATCH) if batch else (_BARE_SHORT, _BARE)
     options: dict[str, str] = {}
     at = 1
     while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
@@ -85,12 +92,12 @@ def parse_srun(line: str) -> Srun:
             break
         if word.startswith("--"):
             name, given, attached = word[2:].partition("=")
-            if not given and name not in _BARE:
+            if not given and name not in long:
                 attached, at = value, at + 1
             options[name] = attached
             continue
         letters = word[1:]
-        while letters and letters[0] in _BARE_SHORT:
+        while letters and letters[0] in short:
             options[letters[0]] = ""
             letters = letters[1:] if letters[0] not in "IKX" else ""
         if letters:

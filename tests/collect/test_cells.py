@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gpu_tui.collect.cells import Cells, is_name
-from gpu_tui.core.events import LogArrived, LogFailed, Sampled
+from gpu_tui.collect.watched import Watched
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import Event, LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance, QueueFiles, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import READ_OF_JOBS, LogSource
@@ -313,3 +315,32 @@ def test_of_many_logs_those_of_unknown_ends_are_read_first() -> None:
     over = [job(str(n), CellState.FINISHED, at=9.0 + n, stdout=f"/l/{n}.out") for n in range(2, 99)]
     cells.sampled(jobs(*over))
     assert "/l/1.out" in {one.source.path for one in cells.others([])}
+
+
+def test_the_logs_of_steps_come_after_those_of_all_jobs() -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    steps = tuple(f"/l/step-2-{task}.log" for task in range(5))
+    cells.sampled(
+        jobs(
+            job("1", at=1.0, stdout="/l/1.out", stderr="/l/1.err"),
+            job("2", at=2.0, stdout="/l/2.out", logs=("/l/2.out", "/dev/zero", *steps)),
+            job("3", CellState.FAILED, at=3.0, logs=("/l/slurm-3.out",)),
+        )
+    )
+    assert [path for path, _ in paths(cells.tails(4))] == [
+        *("/l/2.out", "/l/1.out", "/l/1.err", "/l/step-2-0.log"),
+    ]
+    followed = cells.tails(4)
+    polled = [one.source.path for one in cells.others(followed)]
+    assert polled == [*steps[1:], "/l/slurm-3.out"]
+    assert [cells.is_guess(source) for source in followed] == [False, False, False, True]
+
+
+def test_a_log_that_may_not_exist_is_not_missed() -> None:
+    heard: list[Event] = []
+    watched = Watched(Instance("a", SshAccess("a"), scheduler="slurm"), heard.append, ManualClock())
+    watched._peek(jobs(job("1", at=1.0, stdout="/l/1.out", logs=("/l/step-1-0.log",))))
+    for path in ("/l/1.out", "/l/step-1-0.log"):
+        source = LogSource(path, "1·a")
+        watched._peek(LogFailed("a", 0.0, source, f"{path} is not there yet"))
+    assert [one.source.path for one in heard if isinstance(one, LogFailed)] == ["/l/1.out"]

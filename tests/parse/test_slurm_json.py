@@ -50,8 +50,8 @@ def test_both_shapes_say_the_same_of_a_job() -> None:
     assert (old.word, old.exit_code, old.signal) == ("FAILED", 3, 0)
     assert (new.word, new.exit_code, new.signal) == ("RUNNING", None, 9)
     assert (old.submitted, old.ends_at, old.restarts) == (new.submitted, new.ends_at, new.restarts)
-    # 22.05 leaves the pattern as it was typed: that is no file's name.
-    assert (old.stdout, new.stdout, new.stderr) == (None, "/l/lr-22_1.out", None)
+    # 22.05 leaves the pattern as it was typed.
+    assert (old.stdout, new.stdout, new.stderr) == ("/l/lr-%A_%a.out", "/l/lr-22_1.out", None)
 
 
 def test_a_plain_job_and_an_endless_one() -> None:
