@@ -187,7 +187,8 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
         return NoValue(_complaint(said, queue), FailureKind.UNREACHABLE)
     accounts, why = _accounts(sections, mark)
     details, unknown = parse_marked(_text(sections, "details"), mark)
-    table = job_table(parse_queue(said, mark), details, accounts, why, unknown)
+    listed = parse_queue(said, mark)
+    table = job_table(listed, details, accounts, why, unknown, about.get("user"))
     table = replace(table, complete=not queue.truncated)
     return with_nodes(table, nodes_of(sections, mark))
 

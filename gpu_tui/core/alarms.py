@@ -25,7 +25,7 @@ from gpu_tui.core.findings import FIRST_LOOK, LOG_DATE, SEEN, Severity
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.nonfinite import LABELS, Lost, NonFinite
 from gpu_tui.core.raised import LAUNCHER
-from gpu_tui.core.task_exits import TaskExits
+from gpu_tui.core.task_exits import TaskExits, reports_exit
 from gpu_tui.core.went_on import WENT_ON, Come, Trail, from_first_epoch, further, shape_of
 
 # Causes before symptoms: of two failures at one time the first here names it.
@@ -243,6 +243,8 @@ class CellAlarms:
         )  # fmt: skip
         if old is not None:
             better = label == "killed" and _shot(text) and not _shot(old.text)
+            named = raised or _RAISED.match(text) is not None
+            better = better or (named and reports_exit(old.text))
             first = new if old.past or better or (again and old.path == path) else old
             if direct and first is new and label != "traceback" and not old.past:
                 first = replace(old, then="" if text in (old.text, old.then) else text)

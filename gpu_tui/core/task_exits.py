@@ -65,6 +65,11 @@ class TaskExits:
         self._over = self._closed = False
 
 
+def reports_exit(text: str) -> bool:
+    """Whether the line is srun's report of a task that ended badly, which does not say why."""
+    return _EXIT.match(text) is not None
+
+
 def _numbers(text: str) -> list[int]:
     """The task numbers of `0,3-5`."""
     found: list[int] = []

@@ -267,9 +267,10 @@ def job_table(
     accounts: Accounts | None = None,
     why: str | None = None,
     unknown: Mapping[str, str] = NOTHING,
+    user: str | None = None,
 ) -> JobTable:
     """One table of all three lists, in the order of their numbers; what is live is never dropped first. `unknown`: by id of
-    a job or an array, why nothing gives its details.
+    a job or an array, why nothing gives its details; `user`: whose jobs they are.
     """
     known = {detail.id: detail for detail in details}
     steps = accounts.steps if accounts else {}
@@ -301,7 +302,7 @@ def job_table(
     booked = {row.id: row for row in accounts.rows} if accounts else {}
     for id, job in rows.items():
         if job.started_at is not None or job.stdout is not None:
-            rows[id] = with_logs(job, known.get(id), booked.get(id), steps.get(id, ()))
+            rows[id] = with_logs(job, known.get(id), booked.get(id), steps.get(id, ()), user)
     jobs = sorted(rows.values(), key=lambda job: _order(job.id))
     if len(jobs) > JOBS_KEPT:
         newest = sorted(jobs, key=lambda job: (job.live, _order(job.id)), reverse=True)

@@ -19,6 +19,8 @@ from gpu_tui.parse.slurm_steps import OWN, parse_srun
 
 LOGS_MOST = 12  # logs of the steps of one job
 STEPS_MOST = 4  # the newest steps with logs of their own
+SUFFIXES = (".log", ".out", ".err", ".txt")
+WORDS_MOST = 4
 _SYMBOL = re.compile(r"%(\d{0,2})([%AaJjNnstux])")
 _WIDEST = 10
 NUMBERS = "AaJjnt"  # these are padded with zeros; a width of others is ignored
@@ -45,8 +47,10 @@ class Names:
     workdir: str | None = None
 
 
-def with_logs(job: Job, detail: Detail | None, row: Listed | None, steps: Sequence[Step]) -> Job:
-    """The job with the paths of its logs. `row`: of the accounts. Where the controller no longer has the job, the
+def with_logs(
+    job: Job, detail: Detail | None, row: Listed | None, steps: Sequence[Step], user: str | None
+) -> Job:
+    """The job with the paths of its logs. `row`: of the accounts; `user`: whose jobs are listed. Where the controller no longer has the job, the
     accounts say what its log is called, or what was asked for when it was submitted.
     """
     array, _, task = job.id.partition("_")
@@ -56,7 +60,7 @@ def with_logs(job: Job, detail: Detail | None, row: Listed | None, steps: Sequen
         array if task else None,
         task or None,
         detail.name if detail else row.name if row else None,
-        detail.user if detail else None,
+        (detail.user if detail else None) or user,
         job.node,
         row.workdir if row else None,
     )
@@ -119,21 +123,38 @@ def _hosts(nodes: str) -> Iterator[str]:
 
 
 def _of_step(step: Step, names: Names) -> Iterator[str]:
-    options = parse_srun(step.submit_line or "").options
+    srun = parse_srun(step.submit_line or "")
+    options = srun.options
     chdir = options.get("D") or options.get("chdir")
     nodes = list(hosts(step.node or names.nodes))
     for option in (("o", "output"), ("e", "error")):
         pattern = next((options[name] for name in option if options.get(name)), None)
         if pattern is None or pattern in NO_FILES or pattern.isdigit():
             continue
-        if chdir is not None:
-            pattern = join(chdir, pattern)
-        for task in range(min(step.tasks or 1, LOGS_MOST)):
-            for at, node in enumerate(nodes or [None]):
-                values = {"s": step.id, "t": str(task), "n": str(at), "N": node}
-                values["J"] = f"{names.job}.{step.id}" if names.job else None
-                if (path := _file(pattern, names, values)) is not None:
-                    yield path
+        is_last = options[next(reversed(options))] == pattern
+        longer = _with_spaces(pattern, srun.command) if is_last else None
+        for one in filter(None, (longer, pattern)):
+            whole = one if chdir is None else join(chdir, one)
+            yield from _of_tasks(whole, step, names, nodes)
+
+
+def _of_tasks(pattern: str, step: Step, names: Names, nodes: Sequence[str | None]) -> Iterator[str]:
+    for task in range(min(step.tasks or 1, LOGS_MOST)):
+        for at, node in enumerate(nodes or [None]):
+            values = {"s": step.id, "t": str(task), "n": str(at), "N": node}
+            values["J"] = f"{names.job}.{step.id}" if names.job else None
+            if (path := _file(pattern, names, values)) is not None:
+                yield path
+
+
+def _with_spaces(pattern: str, words: Sequence[str]) -> str | None:
+    """The whole of a pattern that may be cut at its first space: `srun -o logs dir/%j.log ./a`. None: it is whole."""
+    if "%" in pattern or pattern.endswith(SUFFIXES):
+        return None
+    for at, word in enumerate(words[:WORDS_MOST]):
+        if "%" in word or word.endswith(SUFFIXES):
+            return " ".join([pattern, *words[: at + 1]])
+    return None
 
 
 def _file(pattern: str | None, names: Names, values: dict[str, str | None]) -> str | None:

@@ -39,6 +39,25 @@ def test_the_reports_of_other_tasks_take_no_death_back(words: str, *, live: bool
     assert not any(alarm.anew for alarm in alarms.shown())
 
 
+def test_srun_reports_the_end_before_the_task_says_why() -> None:
+    """Its own words and those of its tasks come by two ways."""
+    alarm = only(told(epochs(1, 2) + ended() + epochs(2, 3) + TRACE + BOOM, live=False))
+    assert (alarm.text, alarm.severity) == (BOOM.strip(), Severity.FATAL)
+
+
+def test_the_cause_of_an_end_is_the_task_that_failed_first() -> None:
+    """The log of a script that prints the exit of `srun --kill-on-bad-exit`."""
+    text = (
+        ended()
+        + "srun: launch/slurm: _step_signal: Terminating StepId=2.0\n"
+        + ended("Terminated", "task 0")
+        + "srun: Force Terminated StepId=2.0\nFAILED 143\n"
+    )
+    failure = told(text, live=False).failure()
+    assert failure is not None
+    assert (failure.kind, failure.text) == ("crashed", ended().strip())
+
+
 @pytest.mark.parametrize("label", ["", "0: "])
 def test_the_first_epoch_of_another_task_is_no_new_run(label: str) -> None:
     """It stands between the exception and srun's report, as it does where stdout is not buffered by line."""

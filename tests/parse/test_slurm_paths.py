@@ -68,6 +68,10 @@ def step(line: str, tasks: int | None = 1, id: str = "0", node: str = "vm") -> S
         ("srun --error /e/%j.err a -o b", None, ["/e/25.err"]),
         ("srun -D /w/pat -o rel-%j-%2t.out a", 2, ["/w/pat/rel-25-00.out", "/w/pat/rel-25-01.out"]),
         ("srun --chdir=pat -o ../up.out a", 1, ["/w/up.out"]),
+        ("srun -n1 -o logs dir/s-%j.log bash -c x", 1, ["/w/logs dir/s-25.log", "/w/logs"]),
+        ("srun -o my logs dir/a.log ./a", 1, ["/w/my logs dir/a.log", "/w/my"]),
+        ("srun -o a.log ./run 100%", 1, ["/w/a.log"]),
+        ("srun -o plain ./a", 1, ["/w/plain"]),
         ("srun -o all a", 1, []),
         ("srun -o none a", 1, []),
         ("srun -o 0 a", 1, []),
@@ -105,7 +109,7 @@ def job_of(record: str, *booked: dict[str, str], id: str = "1") -> Job:
     lines = ["|".join(row.get(name, "") for name in COLUMNS.split(",")) for row in booked]
     told = parse_accounts(accounts_text(lines, COLUMNS), D)
     queue = parse_queue(ROW.format(id=id), MARK) if record else []
-    (job,) = job_table(queue, parse_details(record), told).jobs
+    (job,) = job_table(queue, parse_details(record), told, user="me").jobs
     return job
 
 
@@ -148,6 +152,7 @@ def test_a_task_of_an_array_is_named_by_its_own_number() -> None:
         ({"SubmitLine": "sbatch --parsable -o o/%x.%j a.sh -o b"}, None, ("/w/o/train.1",)),
         ({"SubmitLine": "sbatch a.sh"}, None, ("/w/slurm-1.out",)),
         ({"SubmitLine": "sbatch -oo.out --error=e.out a.sh"}, None, ("/w/o.out", "/w/e.out")),
+        ({"SubmitLine": "sbatch -o %u.out a.sh"}, None, ("/w/me.out",)),
         ({"SubmitLine": "salloc -o x"}, None, ()),
         ({}, None, ()),
     ],
