@@ -145,8 +145,8 @@ class Container:
             return None
         mark = None
         if self.restarts:
-            mark = f"restart {self.restarts} of {self.name}"
-            mark += f": the attempt before ended with {end_words(self.before) or 'no word'}"
+            last = end_words(self.before) or "no word"
+            mark = f"restart {self.restarts}: the attempt before ended with {last}"
         return ContainerLog(self.name, self.restarts, self.runs, self.restarts > 0, self.init, mark)
 
 

@@ -295,7 +295,7 @@ def test_a_crash_loop_says_how_often_and_one_that_ended_well_is_none() -> None:
 def test_the_mark_of_a_restart_names_the_end_before() -> None:
     (log,) = read(again(ended(137, "OOMKilled", "11:58:00"), 3)).logs
     assert (log.restarts, log.previous) == (3, True)
-    assert log.mark == "restart 3 of main: the attempt before ended with OOMKilled, exit 137"
+    assert log.mark == "restart 3: the attempt before ended with OOMKilled, exit 137"
     (first,) = read(again({}, 0)).logs
     assert (first.previous, first.mark) == (False, None)
 
