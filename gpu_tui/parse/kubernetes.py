@@ -160,9 +160,10 @@ def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
         limit=deadline,
         gpus=_gpus(spec),
     )
-    if complete is not None and speaker is not None and speaker.state is CellState.SUSPICIOUS:
+    doubted = next((pod for pod in pods if pod.state is CellState.SUSPICIOUS), None)
+    if complete is not None and doubted is not None:
         return replace(
-            job, state=speaker.state, word="Complete", why=_of(speaker), finding=speaker.finding
+            job, state=doubted.state, word="Complete", why=_of(doubted), finding=doubted.finding
         )
     if complete is not None:
         return replace(job, state=CellState.FINISHED, word="Complete", exit_code=0, signal=None)
@@ -254,7 +255,7 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
         gpus=pod.gpus if pod else None,
         reason=_code(pod) if pod else None,
     )
-    if done:
+    if done and (pod is None or pod.state is not CellState.SUSPICIOUS):
         row = replace(row, finding=None)
         return replace(row, state=CellState.FINISHED, word="Completed", why=None, ends_by=None)
     if failed:

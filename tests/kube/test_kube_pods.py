@@ -314,6 +314,24 @@ def test_killed_for_memory_with_exit_0_is_no_good_end() -> None:
     assert read(several(box("train", ended(0, "OOMKilled")), ISTIO)).finding == "host_oom"
 
 
+def test_one_pod_of_a_complete_job_that_was_killed_makes_it_suspicious() -> None:
+    """Each index has its row; without indexes the job has one."""
+
+    def of(name: str, state: Any, index: int | None) -> Any:
+        return pod(name, of="a", phase="Succeeded", state=state, index=index)
+
+    for mode in ("Indexed", "NonIndexed"):
+        spec = {"completions": 2, "parallelism": 2, "completionMode": mode}
+        status = {"completedIndexes": "0-1", "succeeded": 2, "conditions": [condition("Complete")]}
+        first = of("a-0", ended(0, "OOMKilled"), 0 if mode == "Indexed" else None)
+        second = of("a-1", ended(0, "Completed"), 1 if mode == "Indexed" else None)
+        items = [job("a", spec=spec, **status), first, second]
+        found = parse_jobs(json.dumps({"items": items}).encode(), NOON).table.jobs
+        states = [(row.state, row.finding) for row in found]
+        assert states[0] == (CellState.SUSPICIOUS, "host_oom")
+        assert states[1:] == ([(CellState.FINISHED, None)] if mode == "Indexed" else [])
+
+
 # --- waiting -------------------------------------------------------------------------------------------
 
 INIT = "init container fetch-data"
