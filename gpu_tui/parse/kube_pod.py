@@ -60,8 +60,8 @@ class Pod:
 
     `word` is what kubectl shows as its status. `logs` are those that may be there to read, of the containers
     that its state is judged by: one mostly, two where two hold GPUs. `over`: its phase is Succeeded or Failed,
-    so no container of it runs or will. `retried`: it does the work of one that failed. `finding` is the kind of finding that its state is, None where it is
-    none or a plain crash.
+    so no container of it runs or will. `retried`: it does the work of one that failed. `finding` is the kind of
+    finding that its state is, None where it is none or a plain crash.
     """
 
     name: str
@@ -202,11 +202,10 @@ def _judge(look: Look) -> Seen:
 
 def _succeeded(look: Look) -> Seen:
     """Every container ended with 0, which a killed one can do as well."""
-    seen = worst_of(look) if look.judges.told else None
-    if seen is not None and seen.state is CellState.SUSPICIOUS:
+    seen = worst_of(replace(look, judges=replace(look.judges, told=True)))
+    if seen.state is CellState.SUSPICIOUS:
         return seen
-    taken = _taken(look, seen.by if seen else None)
-    return taken or Seen(CellState.FINISHED, "Completed", by=seen.by if seen else None)
+    return _taken(look, seen.by) or Seen(CellState.FINISHED, "Completed", by=seen.by)
 
 
 def _taken(look: Look, by: Container | None) -> Seen | None:

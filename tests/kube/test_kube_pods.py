@@ -310,6 +310,8 @@ def test_killed_for_memory_with_exit_0_is_no_good_end() -> None:
     items = [job("a", succeeded=1, conditions=[condition("Complete")]), killed]
     (row,) = parse_jobs(json.dumps({"items": items}).encode(), NOON).table.jobs
     assert (row.state, row.finding, row.word) == (CellState.SUSPICIOUS, "host_oom", "Complete")
+    both = (box("a", ended(0, "OOMKilled")), box("b", ended(0, "Completed")))  # whichever trains
+    assert read(several(*both, phase="Succeeded")).finding == "host_oom"
     # The sidecar beside it still runs.
     assert read(several(box("train", ended(0, "OOMKilled")), ISTIO)).finding == "host_oom"
 
