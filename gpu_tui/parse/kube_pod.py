@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from gpu_tui.core.facts import span
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import (
+    END_LOST,
     Container,
     ContainerLog,
     containers_of,
@@ -35,7 +36,7 @@ from gpu_tui.parse.kube_object import (
     text,
     time,
 )
-from gpu_tui.parse.kube_reasons import UNPLACED, cause_of_failure, disruption
+from gpu_tui.parse.kube_reasons import UNPLACED, Cause, cause_of_failure, disruption
 from gpu_tui.parse.kube_waiting import held_by_init, unplaced, waits_for
 
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -239,6 +240,8 @@ def _failed(look: Look) -> Seen:
     by = _to_blame(look)
     ended = by.ended if by else NOTHING
     cause = cause_of_failure(look.spec, status, began=look.began)
+    if cause is None and text(ended, "reason") in END_LOST:
+        cause = Cause("preempted", "its node was restarted or is gone")
     target = disruption(status)
     init = by is not None and by.init
     word = text(status, "reason") or ("Init:" if init else "") + (text(ended, "reason") or "Failed")

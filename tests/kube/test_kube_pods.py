@@ -585,6 +585,17 @@ def test_what_was_taken_away_is_told_from_what_crashed(status: Any, kind: str | 
     assert made.why is not None
 
 
+def test_an_end_that_no_kubelet_saw_is_its_nodes() -> None:
+    lost = ended(
+        137,
+        "ContainerStatusUnknown",
+        message="The container could not be located when the pod was terminated",
+    )
+    made = read(several(box("main", lost), phase="Failed"))
+    assert (made.state, made.finding) == (CellState.FAILED, "preempted")
+    assert (made.why or "").startswith("its node was restarted or is gone; exit 137")
+
+
 def test_a_pod_that_its_node_did_not_take_never_began() -> None:
     for reason in ("UnexpectedAdmissionError", "OutOfnvidia.com/gpu", "NodeAffinity"):
         refused_pod = read(pod("p", phase="Failed", reason=reason, message="Allocate failed"))
