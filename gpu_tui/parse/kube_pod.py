@@ -144,7 +144,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
         node=text(spec, "nodeName"),
         created_at=time(meta, "creationTimestamp"),
         started_at=time(running or said, "startedAt") if seen.state in BEGUN else None,
-        finished_at=None if waits else time(said, "finishedAt"),  # for now: it may be tried again
+        finished_at=None if waits else _end(status, said),  # for now: it may be tried again
         ends_by=begun + limit if begun is not None and limit is not None and waits else None,
         exit_code=None if waits else exit_code,
         signal=None if waits else _signal(said, exit_code),
@@ -365,6 +365,13 @@ def _signal(ended: Object, exit_code: int | None) -> int | None:
     if told := number(ended, "signal"):
         return told
     return exit_code - 128 if exit_code is not None and 128 < exit_code < 193 else None
+
+
+def _end(status: Object, ended: Object) -> float | None:
+    """When it ended: by the container, else since when the pod is no more ready."""
+    if (at := time(ended, "finishedAt")) is not None:
+        return at
+    return time(condition(status, "Ready", holds=False) or NOTHING, "lastTransitionTime")
 
 
 def _index(meta: Object) -> int | None:

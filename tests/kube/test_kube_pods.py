@@ -585,6 +585,11 @@ def test_what_was_taken_away_is_told_from_what_crashed(status: Any, kind: str | 
     assert made.why is not None
 
 
+def test_an_evicted_pod_without_a_container_ended_when_it_was_no_more_ready() -> None:
+    made = read(pod("p", phase="Failed", reason="Evicted", conditions=[unready("PodFailed")]))
+    assert made.finished_at == NOON - 14 * 60
+
+
 def test_an_end_that_no_kubelet_saw_is_its_nodes() -> None:
     lost = ended(
         137,
