@@ -14,7 +14,7 @@ from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock, clocks_of, staged
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.growth import steady_rate
-from gpu_tui.core.in_time import Pace, falls_short, pace_of
+from gpu_tui.core.in_time import Pace, falls_short
 from gpu_tui.core.job_scope import in_scope
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.mount_state import fault_of
@@ -260,7 +260,7 @@ def _seen(
         if kind.startswith("deadline:") and kind.removeprefix("deadline:") not in known
     }
     eta = queue.eta_seconds
-    paces = {cell.name: pace for cell in queue.cells if (pace := pace_of(cell)) is not None}
+    paces = kept.paces.look(queue.cells, now)
     short = kept.timeline.short
     return Seen(
         fills=fills,

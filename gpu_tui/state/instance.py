@@ -43,6 +43,7 @@ from gpu_tui.state.last_queue import QueueKept
 from gpu_tui.state.logbuffer import LogPool
 from gpu_tui.state.meter import Meter
 from gpu_tui.state.mounts_before import MountsBefore
+from gpu_tui.state.paces import Paces
 from gpu_tui.state.paid import remember, remembered
 from gpu_tui.state.panes import with_programs
 from gpu_tui.state.past import Past
@@ -93,6 +94,7 @@ class InstanceState:
         for name, jobs in self._runs.jobs_before().items():
             self.left[name].recall(jobs)
         self.last_queue = QueueKept(history, instance)
+        self.paces = Paces(history, instance)
         self.runners = RunnersKept(history, instance)
         self.seen_before = SeenBefore(history, instance.name)
         self.book = Book(instance.name, before=self.seen_before)

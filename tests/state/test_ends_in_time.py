@@ -13,6 +13,7 @@ from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.contract import check_json
+from gpu_tui.state.history import NoHistory
 from gpu_tui.state.patrol import patrol_report
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import FleetView
@@ -23,21 +24,34 @@ SLURM, KUBERNETES = "slurm", "kubernetes"
 
 
 class Cluster:
-    """One job of a scheduler that logs an epoch of 400 every `pace` seconds, for the last hour."""
+    """One job of a scheduler that logs an epoch of 400 every `pace` seconds, `watched` times."""
 
-    def __init__(self, kind: str, limit: float | None, pace: float = 120.0, **more: object) -> None:
-        self.kind, self.limit, self.more, self.at = kind, limit, more, T0
-        self.store = Store(
-            Fleet(None, (Instance("login", SshAccess("login"), scheduler=kind),)), {}
-        )
+    def __init__(
+        self, kind: str, limit: float | None, pace: float = 120.0, *, watched: int = 30
+    ) -> None:
+        self.kind, self.limit, self.at, self.started = kind, limit, T0, T0
+        self.history = NoHistory()
+        self.begin(watched, pace)
+
+    def begin(self, watched: int, pace: float) -> None:
+        """A new run of gpu-tui, with the history of the ones before."""
+        fleet = Fleet(None, (Instance("login", SshAccess("login"), scheduler=self.kind),))
+        self.store = Store(fleet, {}, self.history)
         self.reader, self.source = LogReader(), LogSource("/out/7.log", "7·train")
-        self.store.apply(LinkChanged("login", T0, LinkState("live", since=T0)))
+        self.store.apply(LinkChanged("login", self.at, LinkState("live", since=self.at)))
         self.listed()
-        self.store.apply(LogOpened("login", T0, self.source, 7, 0, 0, resumed=False))
-        for epoch in range(1, 31):
+        self.store.apply(LogOpened("login", self.at, self.source, 7, 0, 0, resumed=False))
+        for epoch in range(1, watched + 1):
             self.line(f"Epoch {epoch}/400 loss: 0.5")
             self.at += pace
         self.listed()
+
+    def check(self, at: float, epoch: int) -> list[Finding]:
+        """What one `check` at T0 + `at` finds, which reads the end of the log once."""
+        self.at = T0 + at
+        self.begin(0, 0.0)
+        self.line(f"Epoch {epoch}/400 loss: 0.5")
+        return self.findings()
 
     def line(self, text: str) -> None:
         lines = self.reader.whole(f"{text}\n".encode())
@@ -45,8 +59,8 @@ class Cluster:
         self.store.apply(LogArrived("login", self.at, self.source, self.reader.judge(lines), False))
 
     def listed(self) -> None:
-        row = Job("7", "7·train", CellState.RUNNING, "RUNNING", started_at=T0, stdout="/out/7.log",
-                  ends_by=None if self.limit is None else T0 + self.limit, **self.more)  # type: ignore[arg-type]  # fmt: skip
+        row = Job("7", "7·train", CellState.RUNNING, "RUNNING", started_at=self.started, stdout="/out/7.log",
+                  ends_by=None if self.limit is None else T0 + self.limit)  # fmt: skip
         table = JobTable("Slurm", (row,))
         self.store.apply(Sampled("login", self.at, self.kind, Reading(table, self.at, 60.0)))
 
@@ -109,3 +123,47 @@ def test_a_job_with_more_time_is_no_finding_any_more() -> None:
     cluster.limit = 24 * HOUR  # scontrol update TimeLimit
     cluster.listed()
     assert not [found for found in cluster.findings() if found.standing]
+
+
+# --- by cron: one look each time ------------------------------------------------------------------
+
+
+def test_checks_that_look_once_know_the_pace_from_the_looks_before() -> None:
+    cluster = Cluster(SLURM, 24 * HOUR, watched=0)
+    assert cluster.check(HOUR, 12) == []  # one place is no pace
+    assert cluster.check(1.1 * HOUR, 13) == []  # nor are two that are six minutes apart
+    (found,) = cluster.check(3 * HOUR, 36)
+    assert found.evidence == "7·train: at this pace it reaches epoch 288 of 400 by its limit"
+    assert found.severity is Severity.WARN
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        pytest.param([(HOUR, 30), (2 * HOUR, 60), (3 * HOUR, 90)], id="it fits"),
+        pytest.param([(HOUR, 30), (2 * HOUR, 30), (3 * HOUR, 30)], id="it shows no epoch more"),
+        pytest.param(
+            [(HOUR, 300), (2 * HOUR, 5), (2.1 * HOUR, 6)], id="another run in the same job"
+        ),
+        pytest.param([(HOUR, 17), (2 * HOUR, 33)], id="one epoch more would do"),
+    ],
+)
+def test_checks_say_nothing_where_it_fits_or_may_fit(looks: list[tuple[float, int]]) -> None:
+    cluster = Cluster(SLURM, 24 * HOUR, watched=0)
+    assert [found for at, epoch in looks for found in cluster.check(at, epoch)] == []
+
+
+def test_a_job_that_was_put_back_and_begins_again_has_no_pace() -> None:
+    cluster = Cluster(SLURM, 24 * HOUR, watched=0)
+    cluster.check(HOUR, 12)
+    cluster.started = T0 + 1.5 * HOUR
+    assert cluster.check(3 * HOUR, 36) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '["login", 7]', '["login", {"7·train": [1, 2]}]', "[[[" * 9_000]
+)
+def test_a_history_that_holds_anything_tells_no_pace(text: str) -> None:
+    cluster = Cluster(SLURM, 24 * HOUR, watched=0)
+    cluster.history.set_counter("login", "paces", text, T0)
+    assert cluster.check(3 * HOUR, 36) == []
