@@ -10,6 +10,7 @@ from itertools import groupby
 from gpu_tui.core.sweep import Cell, CellState
 
 _TASK = re.compile(r"(\d{1,10})_(\d{1,10})\Z")
+_CODE = re.compile(r"([A-Z][a-z]+(?:[A-Z][a-z]+)*): ")
 _RUNS, _BAD, _WAITS, _OVER = range(4)
 _PLACES = {
     CellState.RUNNING: _RUNS,
@@ -24,6 +25,14 @@ def listed(cells: Iterable[Cell]) -> list[Cell]:
     the newest first. The waiting tasks of an array are one cell, whose `tasks` is their number.
     """
     return list(_folded(sorted(cells, key=_order)))
+
+
+def reason_of(cell: Cell) -> str | None:
+    """The short reason of a cell that waits: `Unschedulable` of `Pending: Unschedulable: 0/4 nodes are available`."""
+    if cell.reason:
+        return cell.reason
+    match = _CODE.match((cell.why or "").removeprefix(f"{cell.status}: "))
+    return match[1] if match else cell.status
 
 
 def _order(cell: Cell) -> tuple[int, float]:

@@ -17,6 +17,7 @@ from gpu_tui.core.clocks import BOUND_WORDS
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.levels import share
+from gpu_tui.core.listing import reason_of
 from gpu_tui.core.mount_state import shown
 from gpu_tui.core.plain import plain
 from gpu_tui.core.queue_words import queue_words
@@ -31,6 +32,7 @@ FINDINGS_SHOWN = 2
 GPU_WORDS = {"no-nvidia-smi": "– (no nvidia-smi)", "no-device": "– (no card)"}
 GPU_UNREAD = {**dict.fromkeys(GPU_WORDS, "? (not read)"), "other-maker": "? (another maker's)"}
 REASONS_SHOWN = 2
+WAITING_SHOWN = 3
 BESIDE_SHOWN = 20
 LINE = 240  # characters
 LINK = 1_000  # of the line that ends with a command to copy
@@ -180,7 +182,8 @@ def patrol_lines(view: InstanceView, now: float, last: Tick | None = None) -> li
     because = joined(map(told, view.because[:REASONS_SHOWN]))
     lines = [
         f"{headed(view.name, say(view.verdict))} ({because}) [{listed((say(view.link.state), age))}]",
-        "  " + joined(part for part in (_queue_line(view), _since(view, last)) if part),
+        "  "
+        + joined(part for part in (_queue_line(view), _waiting(view), _since(view, last)) if part),
     ]
     more = [f"  {line}" for line in (_findings_line(view, because), _money_line(view, now)) if line]
     box = plain(f"  {_box_line(view)}", LINE if view.link.live else LINK)
@@ -302,6 +305,21 @@ def _queue_line(view: InstanceView) -> str:
         text += f", {missing}" if missing else ""
     running = queue.place
     return text + (say(", at {cell}", cell=_cell_text(running)) if running else "")
+
+
+def _waiting(view: InstanceView) -> str:
+    """What the jobs of a scheduler wait for, and the longest time that one waits for it."""
+    groups: dict[str, list[float]] = {}
+    if view.instance.scheduler is not None and view.link.live:
+        for cell in view.queue.cells:
+            if cell.state is CellState.PENDING and cell.age_seconds is not None:
+                groups.setdefault(reason_of(cell) or "?", []).append(cell.age_seconds)
+    longest = sorted(groups.items(), key=lambda group: -max(group[1]))[:WAITING_SHOWN]
+    said = [
+        say("{count} for {reason} ({age})", count=len(ages), reason=reason, age=span(max(ages)))
+        for reason, ages in longest
+    ]
+    return headed(say("waiting"), listed(said)) if said else ""
 
 
 def _cell_text(cell: Cell) -> str:

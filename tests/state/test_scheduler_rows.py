@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_tui.core.cell_table import rows_of
@@ -120,3 +122,26 @@ def test_one_job_is_named_alone_and_an_end_takes_the_warning_away() -> None:
 def test_a_hundred_nodes_are_no_hundred_findings() -> None:
     jobs = [on(f"gpu{n} drained", str(n)) for n in range(100)]
     assert len(hardware(*jobs)) == 20
+
+
+# --- waiting --------------------------------------------------------------------------------------
+
+
+def test_check_says_what_jobs_wait_for_and_for_how_long() -> None:
+    other = replace(WAITS, id="6", name="6·a", submitted_at=T0 - 600)
+    kube = Job(
+        "job/x",
+        "x",
+        CellState.PENDING,
+        "Pending",
+        "Unschedulable: 0/4 nodes",
+        submitted_at=T0 - 9 * HOUR,
+    )
+    text = "\n".join(patrol_report(seen(WAITS, other, RUNS, kube), {}))
+    assert "waiting: 2 for Resources (9.0 h), 1 for Unschedulable (9.0 h)" in text
+    assert "waiting" not in "\n".join(patrol_report(seen(RUNS), {}))
+
+
+def test_an_odd_list_has_no_line_without_end() -> None:
+    jobs = [replace(WAITS, id=str(n), name=f"{n}", reason=f"r{n}" * 20) for n in range(90)]
+    assert max(map(len, patrol_report(seen(*jobs), {}))) <= 240

@@ -40,6 +40,8 @@ KUBE = (
     replace(job("job/a", RUN, status="Running", restarts=3, node="n1", age_seconds=HOUR), name="a"),
     replace(job("job/b", WAIT, status="ImagePullBackOff", finding="missing_cell", why="ImagePullBackOff: no such",
                 age_seconds=9 * HOUR), name="b"),
+    replace(job("job/d", WAIT, status="Pending", why="Pending: Unschedulable: 0/4 nodes are available: 4 Insufficient",
+                age_seconds=9 * HOUR), name="d"),
     replace(job("job/c", BAD, status="Evicted", why="Evicted: the node was low on storage"), name="c"),
 )  # fmt: skip
 
@@ -85,6 +87,7 @@ def test_the_columns_of_kubernetes_are_those_of_kubectl() -> None:
     text = "\n".join(rest)
     assert "✗ Evicted" in text
     assert "· ImagePullBackOff 9h" in text
+    assert "· Unschedulable 9h" in text
 
 
 @pytest.mark.parametrize("kind", ["slurm", "kubernetes"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core.listing import reason_of
 from gpu_tui.core.speech import headed, joined, say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.thinned import even
@@ -201,7 +202,7 @@ def words_of(cell: Cell) -> tuple[str, str, str]:
         return sign, word, style
     own = cell.status or ""
     if cell.state is CellState.PENDING:
-        own = cell.reason or own
+        own = reason_of(cell) or ""
     plain = own.casefold() in PLAIN or cell.state in (CellState.CANNOT_TELL, CellState.SUSPICIOUS)
     words = word if plain or not own else own
     if cell.tasks > 1:
