@@ -112,6 +112,12 @@ def _shelf(kept: InstanceState, files: FileTable) -> Shelf:
     return known[2]
 
 
+def _begun(trace: CellTrace, planned: int | None) -> float | None:
+    """Where its log shows the run first; None where another one is before it in that log, which took part of the time."""
+    first = trace.course.first
+    return None if first is None or trace.course.restarts else first.share(planned)
+
+
 def _traced(seen: CellEvidence, trace: CellTrace, planned: int | None, now: float) -> CellEvidence:
     progress, place = trace.progress, trace.course.place
     return replace(
@@ -127,5 +133,5 @@ def _traced(seen: CellEvidence, trace: CellTrace, planned: int | None, now: floa
         stalled=trace.eta.stalled(now),
         part=place.share(planned) if place else None,
         reached=trace.course.reached,
-        begun=trace.course.first.share(planned) if trace.course.first else None,
+        begun=_begun(trace, planned),
     )

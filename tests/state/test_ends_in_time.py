@@ -9,6 +9,7 @@ from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogSource
+from gpu_tui.core.readings import Host
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.log_reader import LogReader
@@ -59,6 +60,8 @@ class Cluster:
         self.store.apply(LogArrived("login", self.at, self.source, self.reader.judge(lines), False))
 
     def listed(self) -> None:
+        host = Reading(Host(self.at, 1.0, "b"), self.at, 60.0)
+        self.store.apply(Sampled("login", self.at, "host", host))
         row = Job("7", "7·train", CellState.RUNNING, "RUNNING", started_at=self.started, stdout="/out/7.log",
                   ends_by=None if self.limit is None else T0 + self.limit)  # fmt: skip
         table = JobTable("Slurm", (row,))
@@ -133,7 +136,7 @@ def test_checks_that_look_once_know_the_pace_from_the_looks_before() -> None:
     assert cluster.check(HOUR, 12) == []  # one place is no pace
     assert cluster.check(1.1 * HOUR, 13) == []  # nor are two that are six minutes apart
     (found,) = cluster.check(3 * HOUR, 36)
-    assert found.evidence == "7·train: at this pace it reaches epoch 288 of 400 by its limit"
+    assert "7·train: at this pace it reaches epoch 287 of 400 by its limit" in found.evidence
     assert found.severity is Severity.WARN
 
 
@@ -167,3 +170,14 @@ def test_a_history_that_holds_anything_tells_no_pace(text: str) -> None:
     cluster = Cluster(SLURM, 24 * HOUR, watched=0)
     cluster.history.set_counter("login", "paces", text, T0)
     assert cluster.check(3 * HOUR, 36) == []
+
+
+def test_the_time_of_the_runs_before_is_not_taken_for_that_of_the_last_one() -> None:
+    """A job that trains one model after the other: ten hours were not for 200 epochs."""
+    cluster = Cluster(SLURM, 14 * HOUR, watched=0)
+    cluster.at = T0 + 10 * HOUR
+    cluster.begin(0, 0.0)
+    for epoch in (*range(1, 401), *range(1, 201)):
+        cluster.line(f"Epoch {epoch}/400 loss: 0.5")
+    assert cluster.findings() == []
+    assert [cell.eta_seconds for cell in cluster.view()["login"].queue.cells] == [None]
