@@ -25,7 +25,7 @@ from gpu_tui.core.findings import FIRST_LOOK, LOG_DATE, SEEN, Severity
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.nonfinite import LABELS, Lost, NonFinite
 from gpu_tui.core.raised import LAUNCHER
-from gpu_tui.core.task_exits import TaskExits, reports_exit
+from gpu_tui.core.task_exits import TaskExits, by_srun, reports_exit
 from gpu_tui.core.went_on import WENT_ON, Come, Trail, from_first_epoch, further, shape_of
 
 # Causes before symptoms: of two failures at one time the first here names it.
@@ -170,7 +170,7 @@ class CellAlarms:
         trail = self._trails.setdefault(path, Trail())
         trail.number = number
         if not line.open:
-            self._exits.take(line.text)
+            self._exits.take(line.text, path, number)
         if line.progress is not None and line.progress.phase != "load":
             self._report(trail, line, line.progress, at, live=live)
         label = line.mark.label
@@ -400,6 +400,13 @@ class CellAlarms:
         """The line of srun that says that a task ended badly, unless the run went on after that."""
         line = self._exits.line
         return None if line is None or self.failure() is None else line
+
+    def of_a_step(self, alarm: Alarm) -> bool:
+        """Whether srun reports the end of the step that this alarm is of: on its line, or a little below it."""
+        if by_srun(alarm.text):
+            return True
+        path, number = self._exits.at or ("", 0)
+        return path == alarm.path and 0 <= number - alarm.last_number <= ECHO_WITHIN
 
     def _at_end(self, alarm: Alarm) -> bool:
         trail = self._trails.get(alarm.path)

@@ -26,6 +26,7 @@ class TaskExits:
     """The exits of tasks in the logs of one attempt."""
 
     line: str | None = None  # the last one that says that a task failed by itself
+    at: tuple[str, int] | None = None  # the log and the number of the last line that reports an end
     _gone: set[int] = field(default_factory=set)
     _over: bool = False  # the step is ended
     _closed: bool = False  # and nothing more is printed about it
@@ -38,7 +39,7 @@ class TaskExits:
             return False
         return len(self._gone) < max(self._tasks, 1 + max(self._gone))
 
-    def take(self, text: str) -> None:
+    def take(self, text: str, path: str = "", number: int = 0) -> None:
         """Take one line of a log."""
         if label := _LABEL.match(text):
             self._tasks = max(self._tasks, 1 + int(label[1] or label[2]))
@@ -47,6 +48,8 @@ class TaskExits:
         over, found = _OVER.match(text), _EXIT.match(text)
         if self._closed and (over or found):
             self._begin()
+        if over or found:
+            self.at = path, number
         if over:
             self._over, self._closed = True, text.startswith(_LAST)
         elif found:
@@ -63,6 +66,11 @@ class TaskExits:
     def _begin(self) -> None:
         self._gone.clear()
         self._over = self._closed = False
+
+
+def by_srun(text: str) -> bool:
+    """Whether srun or slurmstepd wrote the line."""
+    return text.startswith(("srun: ", "slurmstepd"))
 
 
 def reports_exit(text: str) -> bool:

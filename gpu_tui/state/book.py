@@ -19,6 +19,7 @@ FIRST_SECONDS = 60.0  # in which every probe has answered
 AT_ONCE = 5.0  # seconds between a line's arrival here and the date of its log
 SLACK = 60.0  # seconds by which two clocks, or two logs, may differ about one moment
 WENT_ON, BEGAN_ANEW = " (the run went on)", " (a run began anew after it)"
+STEPS_GOOD = " (by its steps the job ended well)"
 _HEAD = "(most recent call last)"
 _EXIT = re.compile(r"\bexit (\d{1,3})\b")
 CELLS_KEPT = 500  # a hostile log may name no end of cells: the oldest make room
@@ -44,6 +45,8 @@ class Book:
     ran: Mapping[str, Ran] = field(default_factory=dict)  # by cell
     # By cell with a known end: alarms from logs that may not be read any more.
     recalled: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
+    # By cell whose job ended well by its steps: the paths of logs that only steps wrote.
+    good_steps: Mapping[str, frozenset[str]] = field(default_factory=dict)
     _at: float = 0.0  # of the last look
     _logged: dict[str | None, CellAlarms] = field(default_factory=dict)
     _raised: dict[str | None, Raised] = field(default_factory=dict)  # of the same attempts
@@ -212,7 +215,17 @@ class Book:
                 self._of_log(alarm, name, since(name, alarm)) for alarm in self.recalled[name]
             )
 
+    def _is_made_good(self, alarm: Alarm, cell: str | None) -> bool:
+        """Whether the alarm is of a step, and by all its steps the job ended well: another one did the work."""
+        paths, alarms = self.good_steps.get(cell or ""), self._logged.get(cell)
+        if paths is None or alarm.label in NUMBERS:
+            return False
+        return alarm.path in paths or (alarms is not None and alarms.of_a_step(alarm))
+
     def _of_log(self, alarm: Alarm, cell: str | None, words: str | None) -> Finding:
+        made_good = self._is_made_good(alarm, cell) and not alarm.past
+        if made_good:
+            alarm = replace(alarm, severity=Severity.WARN)
         cause = self.cause(cell)
         made = Finding(
             kind=alarm.kind,
@@ -220,7 +233,7 @@ class Book:
             instance=self.instance,
             evidence=(f"{words}; " if words else "")
             + alarm.told
-            + _behind(alarm)
+            + (STEPS_GOOD if made_good else _behind(alarm))
             + self._exit(cell, alarm),
             source=f"log:{alarm.path}:{alarm.number + 1}",
             remedy=remedy(alarm.kind),

@@ -59,6 +59,12 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         )
     logs = {job.name: job.stdout for table in tables for job in table.jobs}
     exits = kept.book.exits()
+    kept.book.good_steps = {
+        job.name: frozenset(job.logs)
+        for table in tables
+        for job in table.jobs
+        if job.steps_read and job.state is CellState.FINISHED
+    }
     with_rows = with_jobs(queue, tables, evidence, box_now=box_now, exits=exits)
     queue = _with_known_ends(kept, with_rows, logs, now)
     if files.useless:

@@ -176,3 +176,36 @@ def test_a_job_that_runs_on_after_its_step_failed_is_not_healthy() -> None:
     assert view.verdict is Verdict.RUNNING
     assert f"1·a: {why}" in view.because
     assert view.queue.cells[0].state is RUN
+
+
+BY_STEPS = "srun: Job step aborted: Waiting up to 4 seconds for job step to finish.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "grave"),
+    [
+        # Another step did the work, and wrote elsewhere.
+        (EXIT, False),
+        (TRACED + EXIT, False),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n" + EXIT, False),
+        # A helper that ended with the script.
+        (BY_STEPS + EXIT.replace("Exited with exit code 1", "Killed"), False),
+        # The script itself ran the program: no step tells of it.
+        (TRACED, True),
+        (EXIT + TRACED, True),
+    ],
+)
+def test_what_a_step_left_in_the_log_of_a_job_that_ended_well_is_a_remark(
+    text: str, *, grave: bool
+) -> None:
+    node = Node()
+    more = {"exit_code": 0, "stdout": "/logs/1.out", "steps_read": True}
+    node.jobs(job("1", END, "COMPLETED", **more))
+    view = logged(node, text)
+    assert view.queue.cells[0].state is END
+    worst = min(found.severity.rank for found in view.findings)
+    assert (worst <= Severity.SERIOUS.rank) is grave
+    assert any("by its steps the job ended well" in f.evidence for f in view.findings) is not grave
+    node.jobs(job("1", END, "COMPLETED", **more | {"logs": ("/logs/1.out",)}))
+    worst = min(found.severity.rank for found in node.view().findings)
+    assert worst == Severity.WARN.rank  # only a step wrote that log
