@@ -140,14 +140,14 @@ class Cells:
         for source in sorted(self.tails(sys.maxsize), key=self._is_further):
             told[source.path] = Unfollowed(source, over=False)
         running = len(told)
-        aged: dict[LogSource, tuple[bool, float]] = {}  # (it is neither stdout nor stderr, its age)
+        aged: dict[LogSource, tuple[bool, float]] = {}  # (it is a further log of its job, its age)
         for log in self._worth():
             aged.update(dict.fromkeys(self.sources(log.cell), (False, -log.mtime)))
         for cell in reversed(self.ended):
             for place, source in enumerate(self.sources(cell)):
                 file = self._files.get(source.path)
                 at = self._ended_at(cell) if file is None else file.mtime
-                aged.setdefault(source, (place > 1, -at))
+                aged.setdefault(source, (place > 0 and self.is_guess(source), -at))
         for source in sorted(aged, key=aged.__getitem__):
             told.setdefault(one_spelling(source.path), Unfollowed(source, over=True))
         paths = {source.path for source in followed}

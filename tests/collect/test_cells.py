@@ -336,6 +336,16 @@ def test_the_logs_of_steps_come_after_those_of_all_jobs() -> None:
     assert [cells.is_guess(source) for source in followed] == [False, False, False, True]
 
 
+def test_the_steps_of_one_ended_job_leave_room_for_the_logs_of_others() -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    steps = tuple(f"/l/step-99-{task}.log" for task in range(12))
+    old = [job(str(n), CellState.FAILED, at=float(n), logs=(f"/l/{n}.out",)) for n in range(30)]
+    cells.sampled(jobs(*old, job("99", CellState.FAILED, at=99.0, logs=("/l/99.out", *steps))))
+    read = [one.source.path for one in cells.others([])]
+    assert {f"/l/{n}.out" for n in (*range(30), 99)} <= set(read)
+    assert read[-1] in steps
+
+
 def test_a_log_that_may_not_exist_is_not_missed() -> None:
     heard: list[Event] = []
     watched = Watched(Instance("a", SshAccess("a"), scheduler="slurm"), heard.append, ManualClock())
