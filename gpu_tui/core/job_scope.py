@@ -14,12 +14,15 @@ from fnmatch import fnmatchcase
 
 from gpu_tui.core.fleet import Instance, SchedulerScope
 from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.left_queue import LEFT, UNRUN, UNSEEN
 from gpu_tui.core.sweep import CellState
 
 INTERACTIVE, REFUSED, UNMATCHED, OLDER = "interactive", "refused", "outside the filter", "older"
 SOURCE = "Slurm"  # of the table
 REASONS = (INTERACTIVE, REFUSED, UNMATCHED, OLDER)
 NO_MATCH = "no job matches "
+# Words for the ends of jobs that the cluster did not refuse, though no node may be known of them.
+ENDED_UNSEEN = ("CANCELLED", LEFT, UNRUN, UNSEEN)
 LATELY = 86_400.0  # seconds since its end: a job counts for a day, whatever was submitted after it
 SLACK = 3_600.0  # seconds between the first and the last submission of one sweep
 CUT = "…"  # at the end of a name that was cut
@@ -92,7 +95,7 @@ def _is_refused(job: Job) -> bool:
     ended = job.finished_at is not None and job.submitted_at is not None
     ended = ended and job.started_at in (None, job.finished_at)
     bad = job.state in (CellState.FAILED, CellState.SKIPPED)
-    return ended and bad and job.node is None and job.word != "CANCELLED"
+    return ended and bad and job.node is None and job.word not in ENDED_UNSEEN
 
 
 def _older(jobs: Sequence[Job], now: float) -> Iterable[Job]:

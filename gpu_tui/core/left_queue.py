@@ -19,6 +19,7 @@ from gpu_tui.core.vanished import NOTHING, UNTOLD, Ending, ended
 
 LEFT = "left the queue between two checks"
 UNRUN = "left the queue before it ran"
+UNSEEN = "left the queue before it was seen to run"
 NO_CODE = "nothing says its exit code"
 NO_END = "and nothing says how it ended"
 KEPT_FOR = 3 * 86_400.0  # seconds after the end: as long as the accounts are asked for
@@ -167,10 +168,13 @@ class LeftQueue:
                 why = f"it was being deleted when it was last listed at {_clock(job.seen_at)}"
                 yield replace(row, state=CellState.SKIPPED, word=LEFT, why=why)
                 continue
-            waited = job.state in _UNFINISHED
-            if waited and not self._began(job, endings):
-                yield replace(row, state=CellState.SKIPPED, word=UNRUN, why=None)
-                continue
+            if job.state in _UNFINISHED:
+                row = replace(row, stdout=job.stdout or job.will_write)
+                if not self._began(row, endings):
+                    unrun = "is not there" in unread.get(row.stdout or "", "")
+                    state = CellState.SKIPPED if unrun else CellState.CANNOT_TELL
+                    yield replace(row, state=state, word=UNRUN if unrun else UNSEEN, why=None)
+                    continue
             row = replace(row, state=CellState.CANNOT_TELL, word=LEFT, why=None, exit_code=None)
             known = ended(row, endings.get(job.name, NOTHING))
             if known is not row:
@@ -183,7 +187,8 @@ class LeftQueue:
         """Whether a job that waited when it was last listed has written a log since: it came to run between two looks."""
         if job.name not in endings or job.restarts:
             return False
-        return all(one.stdout != job.stdout or one is job for one in self._known.values())
+        others = (one for id, one in self._known.items() if id != job.id)
+        return all(job.stdout not in (one.stdout, one.will_write) for one in others)
 
     def _unsaid(
         self, row: Job, job: Job, now: float, unread: Mapping[str, str], *, heard: bool
@@ -196,14 +201,14 @@ class LeftQueue:
             ran = f"it ran when it was last listed at {_clock(job.seen_at)}"
         if self._recorded and left > first and now - left < RECORD_LATE:
             return replace(row, why=f"{ran}; the accounts do not have its end yet")
-        if job.stdout is None:
+        if row.stdout is None:
             log = "its log went with it" if self.deletes else "its log is not known"
             why = f"{ran}, {NO_END}; {log}"
         else:
-            failed = unread.get(job.stdout)
+            failed = unread.get(row.stdout)
             why = f"{ran}, {NO_END}" + (f"; {failed}" if failed else "")
             heard = heard or failed is not None
-        heard = heard or job.stdout is None or now - max(left, first) >= LOG_LATE
+        heard = heard or row.stdout is None or now - max(left, first) >= LOG_LATE
         told = heard and now - left <= GONE_FOR
         return replace(row, why=why, finding=UNTOLD if told else None)
 
@@ -223,12 +228,15 @@ def _filled(job: Job, known: Job | None) -> Job:
         and job.submitted_at != known.submitted_at
     ):
         return job  # the number was given again
+    stdout = known.stdout or known.will_write
     return replace(
         job,
-        stdout=known.stdout,
+        stdout=stdout,
         stderr=known.stderr,
+        logs=tuple(dict.fromkeys((*job.logs, *known.logs))),
         restarts=known.restarts if job.restarts is None else job.restarts,
         interactive=job.interactive or known.interactive,
+        unread=job.unread if stdout is None else None,
     )
 
 

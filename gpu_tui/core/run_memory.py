@@ -30,6 +30,7 @@ Row = dict[str, object]
 _TEXTS = {"word": 40, "task": 80, "node": 80, "finding": 40}
 _TIMES = ("submitted_at", "removed_at", "limit")
 _NUMBERS = ("exit_code", "signal", "restarts", "gpus")
+_PATHS = ("will_write",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def remembered(text: str | None, box: str) -> Memory | None:
 
 def _job_row(job: Job) -> Row:
     """A row of a scheduler's job: only what is known of it."""
-    names = (*_TEXTS, *_TIMES, *_NUMBERS)
+    names = (*_TEXTS, *_TIMES, *_NUMBERS, *_PATHS)
     row = {**_row(job), **{name: getattr(job, name) for name in names}, "state": job.state.value}
     row["interactive"] = job.interactive or None
     return {name: value for name, value in row.items() if value not in (None, ())}
@@ -163,6 +164,7 @@ def _with_record(job: Job, row: Mapping[str, object]) -> Job:
         name: plain(text, _TEXTS[name]) for name, text in texts.items() if text is not None
     }
     told |= {name: _time(row.get(name)) for name in _TIMES}
+    told |= {name: _text(row.get(name)) for name in _PATHS}
     numbers = {name: row.get(name) for name in _NUMBERS}
     told |= {name: value for name, value in numbers.items() if type(value) is int}
     told["interactive"] = row.get("interactive") is True

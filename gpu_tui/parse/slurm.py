@@ -31,6 +31,7 @@ NO_RECORD = "its log is not known: scontrol shows no record of it"
 NO_ROOM = "its log is not known: the records of too many jobs are before it"
 TOO_MUCH = "too-much"  # instead of records: there was no room for them
 NOTHING: Mapping[str, str] = {}
+NO_TASK = "4294967294"  # stands for %a in the record of the tasks of an array that wait
 NAME_MOST = 60
 TASKS_MOST = 1_000  # rows of one waiting array, which are one line on screen; the rest is counted
 STEPS_MOST = 100  # of one job: the newest ones, and before them those that failed
@@ -273,6 +274,11 @@ def job_table(
     a job or an array, why nothing gives its details; `user`: whose jobs they are.
     """
     known = {detail.id: detail for detail in details}
+    arrays: dict[str, Detail] = {}  # the record of all tasks that wait
+    for detail in known.values():
+        array, _, task = detail.id.partition("_")
+        if task and not task.isdigit():
+            arrays[array] = detail
     steps = accounts.steps if accounts else {}
     rows: dict[str, Job] = {}
     left_out = 0
@@ -285,7 +291,8 @@ def job_table(
                 unread = None
                 if job.live and one.id not in known:
                     unread = unknown.get(_ID_END.split(one.id)[0], NOT_YET)
-                rows[one.id] = replace(job, unread=unread)
+                will_write = None if job.started_at else _will_write(one.id, known, arrays)
+                rows[one.id] = replace(job, unread=unread, will_write=will_write)
     for row in accounts.rows if accounts else ():
         old = rows.get(row.id)
         if old is None and "[" not in row.id:
@@ -310,6 +317,16 @@ def job_table(
         left_out += len(jobs) - JOBS_KEPT
         jobs = [job for job in jobs if job.id in kept_ids]
     return JobTable(SOURCE, tuple(jobs), left_out, why, recorded=accounts is not None)
+
+
+def _will_write(id: str, known: Mapping[str, Detail], arrays: Mapping[str, Detail]) -> str | None:
+    """The log of a job that waits. The record of an array has one path for all tasks that wait."""
+    array, _, task = id.partition("_")
+    own, whole = known.get(id), arrays.get(array) if task else None
+    path = (
+        own.stdout if own else whole.stdout if whole and NO_TASK in (whole.stdout or "") else None
+    )
+    return None if path is None or "%" in path else path.replace(NO_TASK, task or NO_TASK)
 
 
 def _interactive(

@@ -90,6 +90,7 @@ def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
         return NO_WORDS
     failed, opened = kept.logs.failed, kept.logs.paths
     cells = {source.cell for source in kept.logs.buffers if source.path not in failed}
+    table = kept.left[metric.name].complete(table, {}, now)
     table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
     live = [job for job in table.jobs if job.live]
     full = len({job.stdout or job.stderr for job in live} & opened) >= READ_OF_JOBS

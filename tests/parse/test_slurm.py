@@ -338,3 +338,32 @@ def test_a_running_job_without_details_says_why_its_log_is_not_known() -> None:
     assert "no record" in (told["2_0"] or "")
     assert "too many jobs" in (told["3"] or "")
     assert told["4"] == "its log is not read yet"
+
+
+def test_the_log_of_a_job_that_waits_is_known_before_it_runs() -> None:
+    """scontrol has one record for all tasks of an array that wait, with 4294967294 in place of %a."""
+    listed = [
+        Listed("1", "PENDING", "a"), Listed("3", "RUNNING", "a", started_at=9.0),
+        Listed("7_[2-3]", "PENDING", "a"), Listed("7_1", "RUNNING", "a", started_at=9.0),
+        Listed("8_[1-2]", "PENDING", "a"), Listed("9", "PENDING", "a"),
+    ]  # fmt: skip
+    text = "".join(
+        [
+            record(id="1", state="PENDING", out="/l/1.out"),
+            record(id="3", out="/l/3.out"),
+            record(id="7", array="ArrayJobId=7 ArrayTaskId=2-3 ", state="PENDING", out="/l/7-4294967294"),
+            record(id="8", array="ArrayJobId=8 ArrayTaskId=1-2 ", state="PENDING", out="/l/8.out"),
+            record(id="9", state="PENDING", out="/l/%N.out"),
+        ]
+    )  # fmt: skip
+    jobs = {job.id: job for job in job_table(listed, parse_details(text)).jobs}
+    assert {id: (job.stdout, job.will_write) for id, job in jobs.items()} == {
+        "1": (None, "/l/1.out"),
+        "3": ("/l/3.out", None),
+        "7_1": (None, None),
+        "7_2": (None, "/l/7-2"),
+        "7_3": (None, "/l/7-3"),
+        "8_1": (None, None),  # which task writes it is not known
+        "8_2": (None, None),
+        "9": (None, None),
+    }

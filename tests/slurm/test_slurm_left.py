@@ -48,6 +48,7 @@ async def test_jobs_that_end_between_two_checks_are_found_by_their_logs(
     state = tmp_path / "state"
     ids = {name: forgets.submit(script, name=name) for name, script in ENDS.items()}
     waits = forgets.submit("true", "--hold", name="waits")
+    late = forgets.submit("echo 'ValueError: late'; exit 1", "--hold", "--array=1-2", name="late")
     while forgets.run("squeue", "-h", "-t", "R", "-o", "%i").count("\n") < len(ids) - 1:
         await asyncio.to_thread(pause)
     async with open_fleet(fleet, read_only=True, state=tmp_path / "cockpit") as (room, tap):
@@ -58,6 +59,7 @@ async def test_jobs_that_end_between_two_checks_are_found_by_their_logs(
             await tap.next(1.0)
         (forgets.root / "go").touch()
         forgets.run("scancel", waits)
+        forgets.run("scontrol", "release", late)
         while len(forgets.run("squeue", "-h", "-t", "all", "-o", "%i").split()) > 1:
             await asyncio.to_thread(pause)
         view = await collect_once(fleet, state=state)
@@ -71,8 +73,12 @@ async def test_jobs_that_end_between_two_checks_are_found_by_their_logs(
         assert told(view["login"], ids) == ends
         cells = {cell.job: cell for cell in view["login"].queue.cells}
         assert (cells[waits].state, cells[waits].why) == (CellState.SKIPPED, UNRUN)
-        found = {finding.cell: finding.kind for finding in view.findings}
-        assert found.keys() == {cells[ids[name]].name for name in ("raises", "exits", "nans")}
+        # They waited at the check before, ran, and died.
+        tasks = [f"{late}_{n}" for n in (1, 2)]
+        assert {cells[id].state for id in tasks} == {CellState.FAILED}
+        found = {finding.cell for finding in view.findings}
+        bad = [*tasks, *(ids[name] for name in ("raises", "exits", "nans"))]
+        assert found == {cells[id].name for id in bad}
         assert fleet_verdict(view) == "escalate"
         # A cockpit that was open all the time may have seen that exit code, and keeps every row.
         rows: dict[str, tuple[CellState, int | None]] = {}

@@ -152,30 +152,58 @@ def test_a_log_that_cannot_be_read_is_named_and_the_end_is_a_finding() -> None:
 
 def test_a_job_that_waited_is_no_alarm_when_it_left() -> None:
     history = NoHistory()
-    Watch(history).look(T0, job("51", WAIT, why="Priority"), job("52"))
+    waits = job("51", WAIT, will_write="/w/51.out"), job("53", WAIT)
+    Watch(history).look(T0, *waits, job("52"))
     watch = Watch(history).look(T0 + 600, job("52"))
-    cell = watch.cells(T0 + 620)["51"]
-    assert (cell.state, cell.why) == (DROPPED, "left the queue before it ran")
+    source = LogSource("/w/51.out", "51·van")
+    watch.store.apply(LogFailed("login", T0 + 602, source, "/w/51.out is not there"))
+    cells = watch.cells(T0 + 620)
+    # Slurm makes the log of a job when that begins; where it would be is not known of the other.
+    assert (cells["51"].state, cells["51"].why) == (DROPPED, "left the queue before it ran")
+    assert (cells["53"].state, cells["53"].why) == (
+        LOST,
+        "left the queue before it was seen to run",
+    )
     assert (watch.kinds(T0 + 620), watch.verdict(T0 + 620)) == (set(), "healthy")
+    counts = watch.store.view(T0 + 620)["login"].queue.not_counted
+    assert not counts
+
+
+def test_the_log_of_a_job_that_began_and_ended_between_two_checks_is_known() -> None:
+    """Also where the accounts list it; and of one that runs now, until its own record was read."""
+    history = NoHistory()
+    waits = (job(id, WAIT, will_write=f"/w/{id}.out") for id in ("51", "52"))
+    Watch(history).look(T0, *waits)
+    failed = job("51", BAD, "FAILED", stdout=None, exit_code=1, why="exit 1")
+    runs = job("52", stdout=None, unread="its log is not read yet")
+    watch = Watch(history).look(T0 + 600, failed, runs).log(T0 + 601, "51", RAISED)
+    watch.log(T0 + 601, "52", "Epoch 1/9 loss: 1\n")
+    cells = watch.cells(T0 + 602)
+    assert (cells["51"].epoch, cells["52"].epoch) == (12, 1)
+    assert watch.store.view(T0 + 602)["login"].queue.unread_logs == 0
 
 
 @pytest.mark.parametrize(
     ("more", "other", "state"),
     [
         ({}, "/w/52.out", BAD),
-        ({"restarts": 2}, "/w/52.out", DROPPED),  # an earlier attempt may have written it
-        ({}, "/w/51.out", DROPPED),  # another job may have
+        ({"restarts": 2}, "/w/52.out", LOST),  # an earlier attempt may have written it
+        ({}, "/w/51.out", LOST),  # another job may have
     ],
 )
 def test_a_job_that_came_to_run_and_died_between_two_checks_is_known_by_its_log(
     more: dict[str, object], other: str, state: CellState
 ) -> None:
     history = NoHistory()
-    Watch(history).look(T0, job("51", WAIT, stdout="/w/51.out", **more), job("52", stdout=other))
+    Watch(history).look(
+        T0, job("51", WAIT, will_write="/w/51.out", **more), job("52", stdout=other)
+    )
     watch = Watch(history).look(T0 + 600, job("52", stdout=other)).log(T0 + 601, "51", RAISED)
     assert watch.cells(T0 + 602)["51"].state is state
     history = NoHistory()
-    Watch(history).look(T0, job("51", WAIT, stdout="/w/51.out", **more), job("52", stdout=other))
+    Watch(history).look(
+        T0, job("51", WAIT, will_write="/w/51.out", **more), job("52", stdout=other)
+    )
     watch = Watch(history).look(T0 + 600, job("52", stdout=other)).log(T0 + 601, "51", "hello\n")
     said = "it has run since it was last listed at 2026-11-18 11:06 UTC, and nothing says"
     assert (said in (watch.cells(T0 + 602)["51"].why or "")) is (state is BAD)
