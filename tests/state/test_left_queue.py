@@ -258,7 +258,8 @@ def test_who_comes_back_after_a_week_is_still_told_and_not_after_two_months() ->
 def test_the_accounts_have_the_last_word_and_the_log_is_remembered() -> None:
     """A job that the controller forgot and the accounts list: StdOut is that of the last look."""
     history = NoHistory()
-    Watch(history).look(T0, job("70", restarts=1), job("72"), recorded=True)
+    steps = ("/w/step-70.out",)
+    Watch(history).look(T0, job("70", restarts=1, logs=steps), job("72"), recorded=True)
     failed = job("70", BAD, "FAILED", finished_at=T0 + 60, exit_code=1, why="exit 1", stdout=None)
     well = job("72", OVER, "COMPLETED", finished_at=T0 + 60, exit_code=0, stdout=None)
     watch = Watch(history).look(T0 + 600, failed, well, recorded=True)
@@ -270,9 +271,9 @@ def test_the_accounts_have_the_last_word_and_the_log_is_remembered() -> None:
     assert "RuntimeError: boom" in found["70·van"]
     assert watch.verdict(T0 + 602) == "escalate"
     logs = watch.store.runs_before(LOGIN)["slurm"].jobs
-    assert {one.id: (one.stdout, one.restarts) for one in logs} == {
-        "70": ("/w/70.out", 1),
-        "72": ("/w/72.out", None),
+    assert {one.id: (one.stdout, one.logs, one.restarts) for one in logs} == {
+        "70": ("/w/70.out", steps, 1),
+        "72": ("/w/72.out", (), None),
     }
 
 
