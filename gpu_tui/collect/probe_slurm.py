@@ -67,13 +67,13 @@ _SNIPPET = r"""
             -e 's/^{mark}|\([0-9_+]*\)|\(RUNNING\)|\([0-9]*\)|.*/0 \1:\2:\3/p' -e t \
             -e 's/^{mark}|\([0-9_+]*\)|\([A-Z_]*\)|\([0-9A-Za-z/]*\)|.*/1 \1:\2:\3/p' |
             sort -k1,1n -k2,2nr | head -n {most} | sed -e 's/^[012] //')
-        units= details= later= asked=0 began=$(date +%s)
+        arrays= units= details= later= asked=0 began=$(date +%s)
         for key in $keys; do
             unit=${{key%%[_+:]*}}
             eval "now=\$now_$unit now_$unit=\"\$now_$unit \$key\""
-            [ -n "$now" ] || units="$units $unit"
+            if [ -n "$now" ]; then arrays="$arrays $unit"; else units="$units $unit"; fi
         done
-        for unit in $late $units; do
+        for unit in $late $arrays $units; do # a unit that stands twice is asked about once
             eval "now=\$now_$unit was=\$was_$unit now_$unit="
             [ -n "$now" ] || continue
             if [ "$was" = "$now" ]; then :

@@ -165,6 +165,20 @@ async def test_who_was_not_asked_about_comes_first_in_the_next_look_and_says_so(
     assert asked[:5] == ["5", "4", "3", "2", "1"]
 
 
+async def test_of_a_slow_controller_an_array_is_asked_for_before_single_jobs(
+    box: ShellBox, controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe_slurm, "DETAILS_ROUND", 1)
+    for task in range(30):
+        controller.job(f"40_{task}")
+    for id in range(900, 910):
+        controller.job(str(id))
+    async with watching(box, "dash") as inbox:
+        jobs = await look(inbox)
+    assert sum(job.stdout is not None for job in jobs.values()) == 30
+    assert controller.calls()[0] == "scontrol -o show job 40"
+
+
 async def test_a_controller_that_was_away_is_not_asked_about_everything_again(
     box: ShellBox, controller: Controller
 ) -> None:
