@@ -43,7 +43,7 @@ from gpu_tui.state.oom import ONE_LOOK, oom_of
 from gpu_tui.state.queue_rows import queue_rows
 from gpu_tui.state.runner import runner_findings
 from gpu_tui.state.stillness import stopped_runs
-from gpu_tui.state.unread import unread_jobs, unread_logs
+from gpu_tui.state.unread import SOON, unread_logs
 from gpu_tui.state.views import Cost, InstanceView, signs_of
 
 RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
@@ -117,7 +117,7 @@ def view_of(
     return InstanceView(
         instance=instance,
         taken_at=now,
-        settling=early or _settling(kept, now, run),
+        settling=early or SOON in queue.unread_why or _settling(kept, now, run),
         link=_link(kept),
         verdict=verdict,
         because=because,
@@ -203,7 +203,7 @@ def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:
 
 def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:
     """Whether the next readings will show more: a log is unread, or the queue's log is newer than an empty table."""
-    if NOT_YET in (*unread_logs(kept, now).values(), *unread_jobs(kept, now).values()):
+    if NOT_YET in unread_logs(kept, now).values():
         return True
     if kept.queue_history.done is not None or (run is not None and run.alive):
         return False

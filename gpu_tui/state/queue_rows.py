@@ -74,7 +74,7 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
     unread = unread_jobs(kept, now)
     queue = replace(
         _with_unread(kept, queue, logs, unread),
-        unread_logs=unread_count(kept, now),
+        unread_logs=len(unread) or unread_count(kept, now),
         unread_why=counted_reasons(unread),
         not_counted={why: count for _, aside in listed for why, count in aside.items()},
     )

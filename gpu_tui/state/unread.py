@@ -28,8 +28,9 @@ FULL = (
     f"its log is not read: {READ_OF_JOBS} others of this box are; choose this row to have it read"
 )
 # The end or a part of a reason -> its word where rows are counted.
+SOON = "not yet"
 BRIEF = (
-    (NOT_YET, "not yet"),
+    (NOT_YET, SOON),
     ("is not there", "not there"),
     ("may not be read", "no permission"),
     (": its mount may be dead", "its mount does not answer"),
@@ -72,11 +73,7 @@ def unread_logs(kept: InstanceState, now: float) -> Mapping[str, str]:
 
 
 def unread_count(kept: InstanceState, now: float) -> int:
-    """The number of logs that are not read because newer ones are, because they are old, or because of their names; on
-    the login node of a scheduler, of running jobs without a log that is read.
-    """
-    if kept.instance.scheduler is not None:
-        return len(unread_jobs(kept, now))
+    """The number of logs that are not read because newer ones are, because they are old, or because of their names."""
     return sum(why in UNREAD for why in unread_logs(kept, now).values())
 
 
