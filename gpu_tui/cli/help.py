@@ -19,6 +19,8 @@ PAGES = Path(__file__).resolve().parent.parent / "help"
 TOPICS = (
     "fleet",
     "runners",
+    "slurm",
+    "kubernetes",
     "findings",
     "clocks",
     "keys",
@@ -38,8 +40,8 @@ TOPICS = (
 NEAR = 0.75  # how like a page's name a word must be to be taken for it
 ALSO = {
     "queue": "runners",
-    "slurm": "runners",
-    "kubernetes": "runners",
+    "squeue": "slurm",
+    "kubectl": "kubernetes",
     "prometheus": "metrics",
     "layout": "themes",
     "columns": "themes",
@@ -95,7 +97,7 @@ def _see_also(topic: str) -> str:
 
 def contents() -> str:
     """One line per page."""
-    rows = "".join(f"  gpu-tui help {topic:9} {title(topic)}\n" for topic in TOPICS)
+    rows = "".join(f"  gpu-tui help {topic:10} {title(topic)}\n" for topic in TOPICS)
     return f"{rows}\n{say('Of one command: gpu-tui COMMAND --help')}\n"
 
 

@@ -38,7 +38,7 @@ def test_every_page_fits_and_has_a_title(topic: str, capsys: pytest.CaptureFixtu
 
 
 def test_other_words_for_a_page_lead_to_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help", "slurm"]) == 0
+    assert main(["help", "squeue"]) == 0
     assert "squeue" in capsys.readouterr().out
 
 
@@ -72,7 +72,7 @@ def test_the_lines_of_a_queue_log_in_the_manual_are_read(pages: Path) -> None:
     assert kinds == [QueueOpened, CellStarted, CellFinished, QueueDone]
 
 
-@pytest.mark.parametrize("topic", ["fleet", "runners"])
+@pytest.mark.parametrize("topic", ["fleet", "runners", "slurm", "kubernetes"])
 def test_examples_of_fleet_files_are_taken(topic: str, tmp_path: Path) -> None:
     for text in blocks(topic):
         assert parse_fleet(text, tmp_path / "fleet.yaml", load_profiles(), tmp_path).instances
@@ -90,6 +90,8 @@ def test_the_example_of_settings_is_taken() -> None:
     [
         ("fleet", INSTANCE_KEYS),
         ("runners", (*QUEUE_KEYS, "slurm", "kubernetes", *SCHEDULER_KEYS["kubernetes"], "task-spooler")),
+        ("slurm", SCHEDULER_KEYS["slurm"]),
+        ("kubernetes", SCHEDULER_KEYS["kubernetes"]),
         ("config", (*ALERT_KEYS, *DESKTOPS, "theme", "keys", "clocks", "accounts")),
         ("alerts", (*ALERT_KEYS, *RECEIVER_NAMES)),
         ("keys", tuple(key.id for key in KEYS)),
