@@ -146,7 +146,8 @@ class Cell:
     status: str | None = None
     reason: str | None = None  # why it waits
     node: str | None = None
-    node_state: str | None = None  # the node is out of service: `gpu03 draining: bad ECC on gpu 3`
+    # Of its nodes, or those that it waits for, which are out of service: `gpu03 draining: bad ECC on gpu 3`.
+    node_state: str | None = None
     restarts: int | None = None
     gpus: int | None = None  # that it asks for
     at_once: int | None = None  # tasks of its array that may run at the same time

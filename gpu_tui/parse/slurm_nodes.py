@@ -72,15 +72,16 @@ def _with_nodes(job: Job, nodes: Mapping[str, Node]) -> Job:
         return replace(job, node_state=_named(bad))
     if job.state is CellState.PENDING and job.reason in WAIT_FOR_NODES:
         wanted = _UNAVAILABLE.search(job.why or "")
-        named = set(_hosts(wanted[1].rstrip(":;"))) if wanted else set()
+        wants = set(_hosts(wanted[1].rstrip(":;"))) if wanted else set()
         queues = set((job.task or "").split(","))
         bad = [
             node
             for node in nodes.values()
-            if (node.name in named if named else queues & node.partitions)
+            if (node.name in wants if wants else queues & node.partitions)
         ]
         if bad:
-            return replace(job, why=_joined(job.why, f"out of service: {_named(bad)}"))
+            words = _named(bad)
+            return replace(job, node_state=words, why=_joined(job.why, f"out of service: {words}"))
     return job
 
 

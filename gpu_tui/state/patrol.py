@@ -308,17 +308,20 @@ def _queue_line(view: InstanceView) -> str:
 
 
 def _waiting(view: InstanceView) -> str:
-    """What the jobs of a scheduler wait for, and the longest time that one waits for it."""
-    groups: dict[str, list[float]] = {}
+    """What the jobs of a scheduler wait for, the longest time that one waits for it, and nodes that are out of service."""
+    groups: dict[str, list[Cell]] = {}
     if view.instance.scheduler is not None and view.link.live:
         for cell in view.queue.cells:
             if cell.state is CellState.PENDING and cell.age_seconds is not None:
-                groups.setdefault(reason_of(cell) or "?", []).append(cell.age_seconds)
-    longest = sorted(groups.items(), key=lambda group: -max(group[1]))[:WAITING_SHOWN]
-    said = [
-        say("{count} for {reason} ({age})", count=len(ages), reason=reason, age=span(max(ages)))
-        for reason, ages in longest
-    ]
+                groups.setdefault(reason_of(cell) or "?", []).append(cell)
+    ages = {why: max(cell.age_seconds or 0.0 for cell in of) for why, of in groups.items()}
+    said = []
+    for why in sorted(groups, key=lambda why: -ages[why])[:WAITING_SHOWN]:
+        nodes = next((cell.node_state for cell in groups[why] if cell.node_state), None)
+        age = joined(filter(None, (span(ages[why]), nodes)))
+        said.append(
+            say("{count} for {reason} ({age})", count=len(groups[why]), reason=why, age=age)
+        )
     return headed(say("waiting"), listed(said)) if said else ""
 
 

@@ -223,7 +223,7 @@ PLAIN = frozenset(
 def note(cell: Cell) -> str | None:
     """Why it is as it is, how long it waits and when it is expected to begin; None where there is nothing to say."""
     said = [told(cell.why)] if cell.why else []
-    if cell.node_state:
+    if cell.node_state and cell.state is not CellState.PENDING:  # there it is in the reason
         said.append(headed(say("out of service"), cell.node_state))
     if cell.state is CellState.PENDING and cell.age_seconds is not None:
         said.append(say("waits for {age}", age=units.span(cell.age_seconds)))
