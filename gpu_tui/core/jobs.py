@@ -249,4 +249,5 @@ def _doubted(row: Cell, against: str) -> Cell:
 
 def _counted(row: Cell) -> Cell:
     epochs, steps = total_of(row.epoch, row.epochs), total_of(row.step, row.steps)
-    return replace(row, epochs=epochs, steps=steps)
+    same = (epochs, steps) == (row.epochs, row.steps)
+    return row if same else replace(row, epochs=epochs, steps=steps)
