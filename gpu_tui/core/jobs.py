@@ -183,6 +183,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         finding=job.finding,
         then=job.then,
         seen_at=job.seen_at,
+        restarted=job.again,
         status=job.word,
         reason=job.reason,
         node=job.node,

@@ -363,7 +363,9 @@ def _cells(seen: Now) -> Iterator[Condition]:
             yield Condition(
                 UNTOLD, Severity.WARN, cell.why or "", source, cell.name, remedy=STARTED_AGAIN
             )
-        elif cell.finding in FAILED_INSIDE and cell.state is CellState.RUNNING:
+        elif (
+            cell.finding in FAILED_INSIDE and cell.state is CellState.RUNNING and not cell.restarted
+        ):
             yield Condition(cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.finding not in (None, UNTOLD):
             yield Condition(

@@ -142,6 +142,7 @@ class Cell:
     # With still_seconds: whether it computes, by cards and CPU; None if that is not known.
     computes: bool | None = None
     halted: bool = False  # it runs, and a signal or a debugger has stopped it
+    restarted: bool = False  # it runs again, and its finding may be that of the attempt before
     # What the scheduler says of it, in its own words; None where it has none or does not say it.
     status: str | None = None
     reason: str | None = None  # why it waits

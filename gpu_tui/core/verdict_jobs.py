@@ -41,7 +41,7 @@ def jobs_failed_inside(seen: Evidence) -> str | None:
     hurt = [
         job
         for job in seen.jobs or ()
-        if job.state is CellState.RUNNING and job.finding in FAILED_INSIDE
+        if job.state is CellState.RUNNING and job.finding in FAILED_INSIDE and not job.again
     ]
     if not _elsewhere(seen) or not hurt:
         return None

@@ -47,16 +47,22 @@ def test_a_restart_costs_epochs_until_the_run_is_well_beyond_it(
     assert (row.why, row.finding) == (words, finding)
 
 
-def test_a_restart_is_a_warning_of_its_own_part() -> None:
+@pytest.mark.parametrize(
+    ("kind", "part", "remedy"),
+    [("crashed", "restart", "It runs again."), ("host_oom", None, "The cgroup killed it")],
+)
+def test_a_restart_is_a_warning_of_its_own_part(kind: str, part: str | None, remedy: str) -> None:
     """A `crashed` of the part None would be an end of the run, and its log would be read as that of one."""
-    row = replace(KILLED, finding="crashed")
+    row = replace(KILLED, finding=kind)
     store = Store(Fleet(None, (CLUSTER,)), {}, NoHistory())
     store.apply(LinkChanged("lab", 100.0, LinkState("live", since=100.0)))
     table = JobTable("kubernetes", (row,))
     store.apply(Sampled("lab", 100.0, "kubernetes", Reading(table, 100.0, 60.0)))
-    (finding,) = store.view(100.0)["lab"].findings
-    assert (finding.kind, finding.part, finding.severity.value) == ("crashed", "restart", "warn")
-    assert finding.remedy.startswith("It runs again.")
+    view = store.view(100.0)["lab"]
+    (finding,) = view.findings
+    assert (finding.kind, finding.part, finding.severity.value) == (kind, part, "warn")
+    assert finding.remedy.startswith(remedy)
+    assert view.because == ("1 job runs and none wait",)
 
 
 def test_only_the_finding_of_a_restart_is_got_over() -> None:
