@@ -1,33 +1,30 @@
 """Watches one namespace by the user's own kubectl: its jobs and pods on a beat, their logs as they grow.
 
-What is remembered (which log was read how far) outlives connections. A log is asked for from the second of
-its newest line on, and what comes again is dropped, so no line is lost and none comes twice. When a
-container is restarted, or a job's next pod takes over, the rest of the old log is read first.
+The logs that matter most are followed, each by a stream; every other log is read in turn, after each list of the pods.
+Which log was read how far outlives connections.
 """
 
 from __future__ import annotations
 
 import asyncio
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, replace
 
+from gpu_tui.collect.kube_namespace import EmptyList, missing_namespace
+from gpu_tui.collect.pod_logs import MUTE_SECONDS, PodLogs
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.command import CommandFailed, Completed
-from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted, Sampled
+from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import CPU, GPUS, HOST, KUBERNETES, MEMORY, MOUNTS
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.readings import Host
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.parse import kubectl
-from gpu_tui.parse.kube_log import StampedLog
+from gpu_tui.parse.kube_logs import PodLog
 from gpu_tui.parse.kube_object import NotKubernetes
 from gpu_tui.parse.kubectl import Refusal
-from gpu_tui.parse.kubernetes import Look, PodLog, parse_jobs
-from gpu_tui.parse.log_flood import mouthful
-from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.parse.kubernetes import Look, parse_jobs
 from gpu_tui.transport.argv import Programs
 from gpu_tui.transport.base import ChannelRefused
 from gpu_tui.transport.local import ClusterRefused
@@ -37,81 +34,123 @@ HURRY_SECONDS = 2.0  # between looks when a log has just ended
 LOOK_LIMIT = 40.0  # seconds for one look: kubectl itself gives up after half of that per request
 LIST_CAP = 64 << 20  # bytes of one look: some 5,000 pods with everything that is managed in them
 FOLLOWED = 4  # logs at once, a channel each where kubectl runs on the box
-ENDED_READ = 16  # logs of what has ended that are read once, the newest first
-HISTORY = 2_000  # lines of a log before we came
-BEFORE = 200  # lines of the container before a restart that we did not see
-LOG_LIMIT, LOG_CAP = 30.0, 8 << 20
+READERS = 2  # readings at once of logs that were not read before
+ROUND = 16  # logs that are read between two looks, at most
+LOGS_READ = 300  # logs of one namespace, those that grow first
+TOLD = 100  # logs of which it is said that they are not read
+ENDED_READ = 100  # of them those of ended pods, the newest first
 AGAIN_SECONDS, LONGEST_WAIT = 1.0, 30.0
+LONGEST_PAUSE = 300.0  # seconds until a log that cannot be read is tried again
 SETTLED = 5.0  # seconds of a stream after which its end is no trouble
 REFUSED_SECONDS = 15.0
+NAMESPACE_SECONDS = 600.0  # between two questions whether the namespace of an empty list exists
+MISSING_SECONDS = 60.0  # where it did not
 NO_BOX = "no box to look into: kubectl tells of jobs and pods only"
 FIRST_SECONDS = 4.0  # that the first table waits for the first logs
+TOO_MANY = f"its log is not read: {LOGS_READ} others of this namespace are"
+TOO_OLD = f"its log is not read: {ENDED_READ} newer ones of ended pods are"
 
 
 @dataclass(slots=True)
-class _Place:
-    """Where we are in one log. `read` is the attempt that was read to its very end."""
+class _Turn:
+    """When one log was read last, by the loop's clock, and how often that failed since."""
 
-    log: PodLog
-    stamped: StampedLog = field(default_factory=StampedLog)
-    reader: LogReader = field(default_factory=LogReader)
-    opened: bool = False
-    history: bool = True
-    read: str = ""
+    at: float = 0.0
+    failed: int = 0
 
 
 class ClusterWatch:
     """What is known of one instance's namespace, and who asks for more."""
 
     def __init__(
-        self, instance: Instance, sink: Sink, clock: Clock, period: float = LOOK_SECONDS
+        self,
+        instance: Instance,
+        sink: Sink,
+        clock: Clock,
+        period: float = LOOK_SECONDS,
+        mute: float = MUTE_SECONDS,
     ) -> None:
-        """`period` is in seconds."""
+        """`period` and `mute` (the silence of a stream that is then closed) are in seconds."""
         self._instance = instance
         self._scope = instance.scheduler_scope
         self._sink = sink
         self._clock = clock
         self._period = period
+        self._reader = PodLogs(instance, sink, clock, mute)
         self._logs: dict[str, PodLog] = {}
-        self._places: dict[str, _Place] = {}
+        self._turns: dict[str, _Turn] = {}
+        self._beyond: set[str] = set()  # paths of logs that are not read, and it was said
         self._selected: str | None = None
         self._reading: set[str] = set()
         self._changed = asyncio.Event()
         self._hurry = asyncio.Event()
+        self._tails: dict[str, asyncio.Task[None]] = {}
+        self._again = False  # streams are to be opened again
         self._awaited: set[str] = set()
         self._first = asyncio.Event()
+        self._begun = self._done = 0  # looks
+        self._looked, self._listed = asyncio.Event(), asyncio.Event()
+        self._empty: EmptyList | None = None
+
+    @property
+    def read_up(self) -> bool | None:
+        """Each log that is to be read was read once, or cannot be; None where nothing was listed so far."""
+        if not self._done:
+            return None
+        return all(
+            self._reader.is_caught_up(log) or self._has_failed(log) for log in self._chosen()
+        )
 
     def select(self, cell: str | None) -> None:
         """A person looks at this row."""
         self._selected = cell
         self._changed.set()
 
+    def again(self) -> None:
+        """Look now, and open every stream again."""
+        self._again = True
+        self._changed.set()
+        self._hurry.set()
+
     async def serve(self, programs: Programs) -> None:
         """Look and follow until cancelled; LinkError where there is nobody to ask any more."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._look_on(programs))
             tasks.create_task(self._follow_all(programs))
+            tasks.create_task(self._read_others(programs))
 
     # --- the table ------------------------------------------------------------------------------------
 
     async def _look_on(self, programs: Programs) -> None:
         while True:
             pause = self._period
+            self._begun += 1
+            look = self._begun
+            self._hurry.clear()
             try:
-                await self._look_once(programs)
+                if await self._look_once(programs):
+                    self._done = look
+                    self._looked.set()
             except ChannelRefused as error:
                 self._unread(f"{error}. {error.next}")
                 pause = REFUSED_SECONDS
-            self._hurry.clear()
             await asyncio.sleep(min(HURRY_SECONDS, pause))
             await _within(self._hurry, pause - HURRY_SECONDS)
 
-    async def _look_once(self, programs: Programs) -> None:
+    async def _next_look(self) -> None:
+        """Wait for the end of a look that begins from now on: it shows every attempt that has ended before."""
+        begun = self._begun
+        while self._done <= begun:
+            self._looked.clear()
+            await self._looked.wait()
+
+    async def _look_once(self, programs: Programs) -> bool:
+        """List everything; False where no list came."""
         try:
             done = await programs.run(kubectl.get_all(self._scope), limit=LOOK_LIMIT, cap=LIST_CAP)
         except CommandFailed as error:
             self._refused(Refusal("timeout", str(error), "Try the same kubectl by hand."))
-            return
+            return False
         now = self._clock.now()
         try:
             look = await asyncio.to_thread(_read, done, now)
@@ -120,11 +159,25 @@ class ClusterWatch:
                 self._refused(kubectl.refusal_of(done, self._scope))
             else:
                 self._unread(f"{_too_long(done) or error}", FailureKind.GARBAGE)
-            return
+            return False
         if done.exit != 0:
             why = kubectl.refusal_of(done, self._scope).text
             look = replace(look, table=replace(look.table, why=why, complete=False))
+        if look.table.jobs:
+            self._empty = None
+        elif (missing := await self._missing(programs)) is not None:
+            self._logs = {}
+            self._changed.set()
+            if self._instance.here:
+                self._tell_no_box(now)
+            self._unread(f"{missing.text}. {missing.next}")
+            return True
         self._logs = {log.path: log for log in look.logs}
+        self._listed.set()
+        self._reader.end_replaced(look.logs)
+        if (beyond := len(self._logs) - len(self._chosen())) > 0 and look.table.why is None:
+            why = f"{beyond} of {len(self._logs)} logs are not read"
+            look = replace(look, table=replace(look.table, why=why))
         if not self._first.is_set():
             self._awaited = {log.path for log in self._wanted()}
             self._first_told()
@@ -140,6 +193,16 @@ class ClusterWatch:
                 self._instance.name, now, KUBERNETES.name, Reading(look.table, now, self._period)
             )
         )
+        return True
+
+    async def _missing(self, programs: Programs) -> Refusal | None:
+        """Why the list is empty though it should not be: kubectl lists a namespace that does not exist as empty."""
+        now = asyncio.get_running_loop().time()
+        if self._empty is None or now >= self._empty.again_at:
+            refusal = await missing_namespace(programs, self._scope)
+            pause = NAMESPACE_SECONDS if refusal is None else MISSING_SECONDS
+            self._empty = EmptyList(refusal, now + pause)
+        return self._empty.refusal
 
     def _tell_no_box(self, now: float) -> None:
         """The clock that counts is this machine's; of what a box has there is none."""
@@ -161,63 +224,53 @@ class ClusterWatch:
 
     # --- which logs -----------------------------------------------------------------------------------
 
+    def _chosen(self) -> list[PodLog]:
+        """The logs to read, in this order: the selected row's, those that grow, and of the others the newest."""
+        logs = sorted(self._logs.values(), key=lambda log: log.cell != self._selected)
+        live = [log for log in logs if log.live]
+        over = [log for log in logs if not log.live][:ENDED_READ]
+        return (live + over)[:LOGS_READ]
+
     def _wanted(self) -> list[PodLog]:
-        """The logs to follow: the selected row's, then those that run, the newest first."""
+        """The logs to follow."""
         live = [log for log in self._logs.values() if log.live]
         live.sort(key=lambda log: log.cell != self._selected)
         return live[:FOLLOWED]
 
-    def _ended(self) -> list[PodLog]:
-        """The logs to read once: the selected row's, then the newest."""
-        over = [log for log in self._logs.values() if not log.live]
-        over.sort(key=lambda log: log.cell != self._selected)
-        return over[:ENDED_READ]
+    def _has_failed(self, log: PodLog) -> bool:
+        turn = self._turns.get(log.path)
+        return turn is not None and turn.failed > 0
 
     async def _follow_all(self, programs: Programs) -> None:
-        tails: dict[str, asyncio.Task[None]] = {}
-        once: asyncio.Task[None] | None = None
+        tails = self._tails
+        tails.clear()
+        self._reading.clear()
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
                 wanted = {log.path: log for log in self._wanted()}
-                dropped = [tails.pop(path) for path in list(tails) if path not in wanted]
-                for tail in dropped:
-                    tail.cancel()
+                drop = [path for path in tails if self._again or path not in wanted]
+                self._again = False
+                for path in drop:
+                    tails[path].cancel()
                 # Two readers of one log at once would take the same lines twice.
-                await asyncio.gather(*dropped, return_exceptions=True)
+                await asyncio.gather(*(tails[path] for path in drop), return_exceptions=True)
+                for path in drop:
+                    del tails[path]
                 self._forget_gone()
                 for path in wanted:
                     if path not in tails and path not in self._reading:
                         tails[path] = tasks.create_task(self._keep(programs, path))
-                if once is None or once.done():
-                    once = tasks.create_task(self._read_once(programs, self._ended()))
                 await self._changed.wait()
 
-    async def _read_once(self, programs: Programs, logs: list[PodLog]) -> None:
-        """One after the other; nobody else reads them meanwhile."""
-        for log in logs:
-            if self._logs.get(log.path) != log or self._place(log).read == log.attempt:
-                continue
-            self._reading.add(log.path)
-            try:
-                await self._tried(programs, log)
-            finally:
-                self._reading.discard(log.path)
-            if self._logs.get(log.path) != log:  # it runs again: somebody waits for us
-                self._changed.set()
-
     def _forget_gone(self) -> None:
-        """A pod that is deleted takes its log along."""
-        for path in [path for path in self._places if path not in self._logs]:
-            place = self._places.pop(path)
+        """The log of a deleted pod is deleted with it."""
+        for path in self._reader.forget_gone(tuple(self._logs)):
             self._awaited.discard(path)
-            if place.read != place.log.attempt:
-                self._failed(place.log, "its pod is gone, and what its log said last with it")
+            self._turns.pop(path, None)
+            self._first_told()
 
-    def _place(self, log: PodLog) -> _Place:
-        return self._places.setdefault(log.path, _Place(log))
-
-    # --- one log --------------------------------------------------------------------------------------
+    # --- one log that is followed ---------------------------------------------------------------------
 
     async def _keep(self, programs: Programs, path: str) -> None:
         """Follow one log through restarts and drops, for as long as it is wanted."""
@@ -228,137 +281,110 @@ class ClusterWatch:
             if log is None:
                 return
             began = loop.time()
-            if await self._tried(programs, log) and log.live:
-                await self._stream(programs, log)
-                self._hurry.set()
+            read = self._reader.is_begun(log) or await self._tried(programs, log)
+            if read and log.live:
+                if await self._reader.stream(programs, log):
+                    self._hurry.set()
+                # The pod may have another container now, or another pod its name.
+                await self._next_look()
             wait = AGAIN_SECONDS if loop.time() - began > SETTLED else min(LONGEST_WAIT, 2 * wait)
-            await asyncio.sleep(wait)
+            if not read or loop.time() - began < wait:
+                await asyncio.sleep(wait)
 
     async def _tried(self, programs: Programs, log: PodLog) -> bool:
-        """Read everything that is there now; a failure is told, and False."""
-        try:
-            why = await self._fetch(programs, log)
-        except CommandFailed as error:
-            why = str(error)
-        except ChannelRefused as error:
-            why = f"{error}. {error.next}"
+        """Read everything that is there now; a failure is reported, and False."""
+        why = await self._reader.read(programs, log)
+        self._took_turn(log, why)
+        return why is None
+
+    def _took_turn(self, log: PodLog, why: str | None) -> None:
+        turn = self._turns.setdefault(log.path, _Turn())
+        turn.at = asyncio.get_running_loop().time()
+        turn.failed = 0 if why is None else turn.failed + 1
         if why is not None:
-            self._failed(log, why)
+            self._reader.failed(log, why)
         self._awaited.discard(log.path)
         self._first_told()
-        return why is None
 
     def _first_told(self) -> None:
         if not self._awaited:
             self._first.set()
 
-    async def _fetch(self, programs: Programs, log: PodLog) -> str | None:
-        """Read on from where we are to the end there is now; why not, or None."""
-        place = self._place(log)
-        if place.log.attempt != log.attempt and place.opened:
-            await self._rest_of(programs, place, log)
-            # What a container says that began under our eyes is news, all of it.
-            self._places[log.path] = place = _Place(log, opened=False, history=False)
-        place.log = log
-        if not place.opened:
-            if place.history and log.previous:
-                await self._before(programs, log)
-            self._open(log, place, resumed=False)
-        elif place.read == log.attempt:
-            return None
-        since, tail = place.stamped.since, HISTORY if place.history else None
-        words = kubectl.logs(
-            self._scope, log.pod, log.container, since=since, tail=None if since else tail
-        )
-        done = await programs.run(words, limit=LOG_LIMIT, cap=LOG_CAP)
-        if done.exit != 0:
-            return kubectl.refusal_of(done, self._scope).text
-        place.stamped.again()
-        await self._feed(place, done.stdout, backfill=place.history and since is None)
-        if not log.live and len(done.stdout) < LOG_CAP:
-            if lines := place.reader.close():
-                self._arrived(log, lines, backfill=place.history)
-            place.read = log.attempt
-        place.history = False
-        return None
+    # --- the other logs -------------------------------------------------------------------------------
 
-    async def _rest_of(self, programs: Programs, place: _Place, log: PodLog) -> None:
-        """The last words of the container before, and of its last line."""
-        old, since = place.log, place.stamped.since
-        if place.read != old.attempt:
-            words = kubectl.logs(
-                self._scope, old.pod, old.container, since=since, previous=old.pod == log.pod
-            )
-            done = await _or_nothing(programs.run(words, limit=LOG_LIMIT, cap=LOG_CAP))
-            if done is not None and done.exit == 0:
-                place.stamped.again()
-                await self._feed(place, done.stdout, backfill=False)
+    async def _read_others(self, programs: Programs) -> None:
+        """Read the logs that are not followed, in turn: first each once, then after each look those whose turn it is."""
+        while True:
+            self._tell_beyond()
+            due = self._due()
+            unread = [log for log in due if not self._reader.is_begun(log)]
+            if unread:
+                await self._read_first(programs, unread[:READERS])
+            elif due:
+                await self._read_round(programs, due[:ROUND])
             else:
-                text = f"{log.path}: what the container before said last was not read"
-                self._sink(Noted(self._instance.name, self._clock.now(), text))
-        if lines := place.reader.close():
-            self._arrived(old, lines, backfill=False)
+                self._listed.clear()
+                await self._listed.wait()
 
-    async def _before(self, programs: Programs, log: PodLog) -> None:
-        """The end of the log of a container that was restarted before we came: history, read once."""
-        words = kubectl.logs(self._scope, log.pod, log.container, previous=True, tail=BEFORE)
-        done = await _or_nothing(programs.run(words, limit=LOG_LIMIT, cap=LOG_CAP))
-        if done is None or done.exit != 0 or not done.stdout:
-            return
-        place = _Place(log)
-        self._open(log, place, resumed=False)
-        await self._feed(place, done.stdout, backfill=True)
-        if lines := place.reader.close():
-            self._arrived(log, lines, backfill=True)
+    def _due(self) -> list[PodLog]:
+        """The logs that may have grown since they were read, the one that waits longest first."""
+        now = asyncio.get_running_loop().time()
+        followed = {*self._tails, *(log.path for log in self._wanted())}
+        due = []
+        for log in self._chosen():
+            turn = self._turns.get(log.path, _Turn())
+            pause = min(LONGEST_PAUSE, self._period * 2.0 ** min(turn.failed, 10))
+            rests = turn.at > 0 and now - turn.at < pause
+            if log.path in followed or rests or self._reader.is_read(log):
+                continue
+            due.append(log)
+        return sorted(due, key=lambda log: self._turns.get(log.path, _Turn()).at)
 
-    async def _stream(self, programs: Programs, log: PodLog) -> None:
-        """What is written from now on, until kubectl ends."""
-        place = self._place(log)
-        words = kubectl.logs(
-            self._scope, log.pod, log.container, since=place.stamped.since, follow=True
-        )
+    async def _read_first(self, programs: Programs, logs: Sequence[PodLog]) -> None:
+        """Read logs, or attempts, that were not read before."""
+        async with asyncio.TaskGroup() as tasks:
+            for log in logs:
+                tasks.create_task(self._alone(log, self._tried(programs, log)))
+
+    async def _alone(self, log: PodLog, work: Awaitable[object]) -> None:
+        """Nothing else reads this log meanwhile."""
+        self._reading.add(log.path)
         try:
-            async with programs.stream(words) as chunks:
-                place.stamped.again()
-                await self._take(place, chunks)
-        except ChannelRefused as error:
-            self._failed(log, f"{error}. {error.next}")
-        except CommandFailed as error:
-            self._failed(log, str(error))
+            await work
+        finally:
+            self._reading.discard(log.path)
+            if any(one.path == log.path for one in self._wanted()):
+                self._changed.set()  # a stream waits for it
 
-    async def _take(self, place: _Place, chunks: AsyncIterator[bytes]) -> None:
-        async for chunk in chunks:
-            await self._feed(place, chunk, backfill=False)
+    async def _read_round(self, programs: Programs, logs: Sequence[PodLog]) -> None:
+        """Read what is new in each of these logs, and take it once the next list shows that no other attempt wrote it."""
+        paths = {log.path for log in logs}
+        self._reading |= paths
+        try:
+            came: list[tuple[PodLog, bytes]] = []
+            for log in logs:
+                found = await self._reader.fetch(programs, log)
+                self._took_turn(log, found if isinstance(found, str) else None)
+                if isinstance(found, bytes):
+                    came.append((log, found))
+            await self._next_look()
+            for log, data in came:
+                now = self._logs.get(log.path)
+                if now is not None and now.attempt == log.attempt:
+                    await self._reader.take(log, data)
+        finally:
+            self._reading -= paths
+            self._changed.set()
 
-    async def _feed(self, place: _Place, data: bytes, *, backfill: bool) -> None:
-        """What was not taken before, some milliseconds' work at a time; who is cancelled lost nothing."""
-        while data:
-            size = mouthful(data)
-            if lines := place.reader.feed(place.stamped.feed(data[:size])):
-                self._arrived(place.log, lines, backfill=backfill)
-            data = data[size:]
-            await asyncio.sleep(0)
-
-    # --- events ---------------------------------------------------------------------------------------
-
-    def _open(self, log: PodLog, place: _Place, *, resumed: bool) -> None:
-        place.opened = True
-        identity = zlib.crc32(log.attempt.encode())
-        event = LogOpened(
-            self._instance.name, self._clock.now(), _source(log), identity, 0, 0, resumed
-        )
-        self._sink(event)
-
-    def _arrived(self, log: PodLog, lines: Sequence[LogLine], *, backfill: bool) -> None:
-        now = self._clock.now()
-        self._sink(LogArrived(self._instance.name, now, _source(log), lines, backfill))
-
-    def _failed(self, log: PodLog, why: str) -> None:
-        self._sink(LogFailed(self._instance.name, self._clock.now(), _source(log), why))
-
-
-def _source(log: PodLog) -> LogSource:
-    return LogSource(log.path, log.cell)
+    def _tell_beyond(self) -> None:
+        """Report the logs that are not read because there are too many."""
+        chosen = {log.path for log in self._chosen()}
+        beyond = {path: log for path, log in self._logs.items() if path not in chosen}
+        self._beyond.intersection_update(beyond)
+        for path in sorted(beyond.keys() - self._beyond)[: TOLD - len(self._beyond)]:
+            if not self._reader.is_begun(beyond[path]):
+                self._beyond.add(path)
+                self._reader.failed(beyond[path], TOO_MANY if beyond[path].live else TOO_OLD)
 
 
 def _read(done: Completed, now: float) -> Look:
@@ -373,14 +399,6 @@ def _too_long(done: Completed) -> str | None:
     if len(done.stdout) < LIST_CAP:
         return None
     return f"kubectl lists more than {LIST_CAP >> 20} MiB: name a scheduler.selector"
-
-
-async def _or_nothing(run: Awaitable[Completed]) -> Completed | None:
-    """The end of a program, or None where it could not be run."""
-    try:
-        return await run
-    except (CommandFailed, ChannelRefused):
-        return None
 
 
 async def _within(event: asyncio.Event, seconds: float) -> None:

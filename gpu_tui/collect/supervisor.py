@@ -85,9 +85,10 @@ class Supervisor:
         return box.read_up if box else None
 
     def reconnect(self, instance: str) -> None:
-        """Try this box again now."""
+        """Try this box again now; where it is connected, ask its cluster again."""
         if box := self._boxes.get(instance):
             box.link.wake()
+            box.again()
 
     def follow_cell(self, instance: str, cell: str | None) -> None:
         """Tail this cell's log besides what is tailed anyway."""

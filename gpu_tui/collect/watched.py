@@ -88,9 +88,9 @@ class Watched:
 
     @property
     def read_up(self) -> bool | None:
-        """Every log was read to where it ended when it was opened, or cannot be; None: its logs are pods'."""
+        """Every log was read to where it ended when it was opened, or cannot be; None: nothing is known of its pods."""
         if self._cluster is not None:
-            return None
+            return self._cluster.read_up
         log = self._instance.queue.log
         sources = [*([LogSource(log)] if log else []), *self._tails()]
         return (
@@ -112,6 +112,11 @@ class Watched:
         self._changed.set()
         if self._cluster is not None:
             self._cluster.select(cell)
+
+    def again(self) -> None:
+        """A person asks for everything once more."""
+        if self._cluster is not None:
+            self._cluster.again()
 
     async def serve(self, connection: Connection) -> None:
         """Sample and follow until the connection goes. Raises LinkError then."""

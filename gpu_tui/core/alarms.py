@@ -149,8 +149,10 @@ class CellAlarms:
     _alarms: dict[str, Alarm] = field(default_factory=dict)  # by label
     _counts: dict[str, dict[str, int]] = field(default_factory=dict)  # label -> path -> lines
     _trails: dict[str, Trail] = field(default_factory=dict)
-    _live: Trail = field(default_factory=Trail)  # what any log shows as it is written
-    _lost: NonFinite = field(default_factory=NonFinite)
+    # What any log of one program shows as it is written; by `LogSource.unit`.
+    _live: dict[str | None, Trail] = field(default_factory=dict)
+    _lost: dict[str | None, NonFinite] = field(default_factory=dict)
+    _units: dict[str, str | None] = field(default_factory=dict)  # by path
     _exits: TaskExits = field(default_factory=TaskExits)
 
     def take(
@@ -162,17 +164,20 @@ class CellAlarms:
         *,
         live: bool,
         early: bool = False,
+        unit: str | None = None,
     ) -> None:
         """One line. A bar alarms while it is open; the same line seen again, longer, is one alarm.
 
-        `early`: it stands so near the first byte of its file that no buffer has been full before it.
+        `early`: it stands so near the first byte of its file that no buffer has been full before it. `unit`: which of
+        several programs writes this log; the progress of one is no recovery of another.
         """
         trail = self._trails.setdefault(path, Trail())
+        self._units[path] = unit
         trail.number = number
         if not line.open:
             self._exits.take(line.text, path, number)
         if line.progress is not None and line.progress.phase != "load":
-            self._report(trail, line, line.progress, at, live=live)
+            self._report(trail, line, line.progress, path, at, live=live)
         label = line.mark.label
         if line.mark.alarm:
             if trail.alarmed != (number, label):
@@ -193,14 +198,20 @@ class CellAlarms:
         new = line.progress
         if new is not None and new.step is not None and new.epoch is None:
             line = replace(line, progress=replace(new, epoch=trail.epoch))
-        again = set(self._lost.take(line, number, path, at))
+        lost = self._lost.setdefault(self._units.get(path), NonFinite())
+        again = set(lost.take(line, number, path, at))
         for label in LABELS & self._alarms.keys():
-            alarm, past = self._alarms[label], self._lost.worst(label) is None
+            alarm, past = self._alarms[label], self._worst(label) is None
             if _kills(alarm) or alarm.anew or past is alarm.past:
                 continue
             if not past or label in again:
                 where = _where(line, number) if past else None
                 self._alarms[label] = replace(alarm, past=past, again=where)
+
+    def _worst(self, label: str) -> Lost | None:
+        """The metric of this label with the most non-finite reports, in any of the programs."""
+        lost = [one for each in self._lost.values() if (one := each.worst(label)) is not None]
+        return max(lost, key=lambda one: one.reports, default=None)
 
     def _alarm(
         self,
@@ -215,10 +226,11 @@ class CellAlarms:
     ) -> None:
         label = line.mark.label
         trail.alarm(at if live else None, early=early)
+        shared = self._live.setdefault(self._units.get(path), Trail())
         if live:
-            self._live.alarm(at)
+            shared.alarm(at)
         else:
-            self._live.alarmed_at = self._live.since = None
+            shared.alarmed_at = shared.since = None
         again = trail.chained and (label == "traceback" or trail.traceback_at is not None)
         if label == "traceback":
             trail.traceback_at = number
@@ -271,7 +283,9 @@ class CellAlarms:
         counts[path] = max(1, counts[path] - 1)
         self._alarms["traceback"] = replace(ranks, count=max(counts.values()))
 
-    def _report(self, trail: Trail, line: LogLine, new: Progress, at: float, *, live: bool) -> None:
+    def _report(
+        self, trail: Trail, line: LogLine, new: Progress, path: str, at: float, *, live: bool
+    ) -> None:
         shape = shape_of(new)
         if not any(shape):
             return
@@ -296,7 +310,8 @@ class CellAlarms:
         if any(come):
             self._went_on(trail, trail, new, come, now, first=first)
         if any(come) and live:
-            self._went_on(None, self._live, new, come, now, first=first)
+            shared = self._live.setdefault(self._units.get(path), Trail())
+            self._went_on(None, shared, new, come, now, first=first)
 
     def _went_on(
         self,
@@ -308,12 +323,14 @@ class CellAlarms:
         *,
         first: bool,
     ) -> None:
-        """In one log, or live in any of them."""
+        """In one log, or live in any log of one program."""
         counter.advance(new, come, at, first=first)
         if counter.finite >= WENT_ON:
-            self._close(trail, lambda alarm: not _kills(alarm) and alarm.label not in LABELS)
+            self._close(
+                trail or counter, lambda alarm: not _kills(alarm) and alarm.label not in LABELS
+            )
         if counter.lives(new, at):
-            self._close(trail, _kills, sure=counter.stays(new, at))
+            self._close(trail or counter, _kills, sure=counter.stays(new, at))
 
     def _reopen(self, path: str, number: int) -> None:
         """A launcher reports the end of a task: what stood at its start once more above was another rank."""
@@ -330,24 +347,35 @@ class CellAlarms:
 
     def _close(
         self,
-        trail: Trail | None,
+        trail: Trail,
         over: Callable[[Alarm], bool],
         *,
         anew: bool = False,
         sure: bool = False,
     ) -> None:
-        """What was logged before the run went on is past: in one log, or live in any of them."""
+        """What was logged before the run went on is past: in one log, or live in any log of one program."""
         for label, alarm in self._alarms.items():
             known = alarm.past and alarm.sure >= sure and alarm.anew >= anew
             if known or label in LASTING or not over(alarm):
                 continue
-            if trail is None or all(
-                self._trails.get(path) is trail for path in self._counts[label]
-            ):
-                self._lost.drop(label)
+            if all(self._is_of(path, trail) for path in self._counts[label]):
+                for lost in self._lost.values():
+                    lost.drop(label)
                 self._alarms[label] = replace(
                     alarm, past=True, anew=alarm.anew or anew, sure=alarm.sure or sure
                 )
+
+    def _is_of(self, path: str, trail: Trail) -> bool:
+        """Whether a trail is that of this log, or of the live logs of its program."""
+        shared = self._live.get(self._units.get(path))
+        return trail is self._trails.get(path) or trail is shared
+
+    def begin_anew(self, path: str) -> None:
+        """The program of one log was started again: its alarms are an earlier attempt's."""
+        trail = self._trails.get(path)
+        if trail is not None:
+            self._close(trail, lambda _: True, anew=True, sure=True)
+            self._trails[path] = Trail(number=trail.number)
 
     def date(self, path: str, written: float) -> None:
         """Bound the times of the backlog of a log by when it was last `written`, by our clock."""
@@ -367,7 +395,8 @@ class CellAlarms:
     def forget(self, path: str) -> None:
         """What stood in one log is history."""
         self._trails.pop(path, None)
-        self._lost.forget(path)
+        for lost in self._lost.values():
+            lost.forget(path)
         self._exits = TaskExits()
         for label, counts in list(self._counts.items()):
             if counts.pop(path, None) is None:
@@ -424,7 +453,7 @@ class CellAlarms:
             elif alarm.past and not (failure and failure.past and alarm is ranks):
                 yield replace(alarm, severity=Severity.WARN)
             elif not alarm.past and (not _kills(alarm) or alarm.label in LASTING):
-                yield replace(alarm, lost=self._lost.worst(alarm.label))
+                yield replace(alarm, lost=self._worst(alarm.label))
 
 
 def _later(old: Alarm, new: Alarm) -> dict[str, Any]:

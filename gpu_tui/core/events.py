@@ -40,7 +40,8 @@ class Sampled:
 class LogOpened:
     """A tail starts. `resumed` is false where the file was not read from where we left it
     (first contact, rotation, truncation); `offset` is where its bytes start, `skipped` how many
-    bytes before it were never read.
+    bytes before it were never read. `next_attempt`: the same program was started again, and what stands above is
+    an earlier attempt's. `title` names what writes it: a pod and its container.
     """
 
     instance: str
@@ -50,6 +51,8 @@ class LogOpened:
     offset: int
     skipped: int
     resumed: bool
+    next_attempt: bool = False
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,11 @@ class Job:
     interactive: bool = False  # srun or salloc, without a batch script
     steps_read: bool = False
     logs: tuple[str, ...] = ()
+    # Of a job that runs: its programs that died or ended while others hold their cards.
+    lost: int = 0
+    # The names of the logs of its pods, the one that shows its progress first.
+    pod_logs: tuple[str, ...] = ()
+    shell: tuple[str, ...] = ()  # where a shell leads into it: a pod and its container
 
     @property
     def live(self) -> bool:
@@ -197,6 +202,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         limit_seconds=job.limit,
         limit_left_seconds=_until(job.ends_by, box_now),
         age_seconds=_age(job.submitted_at, box_now),
+        lost=job.lost,
     )
     if seen is None:
         return _counted(row)

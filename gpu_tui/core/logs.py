@@ -78,10 +78,14 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Which file of which box: the queue's own log (`cell` is None) or one cell's."""
+    """Which file of which box: the queue's own log (`cell` is None) or one cell's.
+
+    `unit` names one of several programs of a cell that each write their own log (the ranks of a training).
+    """
 
     path: str
     cell: str | None = None
+    unit: str | None = None
 
 
 def one_spelling(path: str) -> str:

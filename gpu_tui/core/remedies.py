@@ -65,8 +65,10 @@ OTHER_QUEUE = (
 
 
 RESTART = "restart"  # the part of a `crashed` finding of a job that runs or waits again after it
+RANK = "rank"  # of a job whose ranks are not all there
 # By kind: the remedy of a finding about a job that a scheduler runs.
 OF_JOBS = {
+    RANK: "A rank is gone, and the others still hold their cards. Read the log of that rank first; most launchers cannot go on without it.",
     RESTART: "It runs again. Read why the attempt before ended (kubectl logs --previous), and whether this one resumes from its checkpoint.",
     "missing_cell": "It does not begin as things stand. Mend what is named (kubectl describe pod, scontrol show job), or cancel it.",
     "network": "Look at its node (kubectl get nodes). The cluster replaces a job's pod some minutes after its node is lost.",

@@ -20,7 +20,7 @@ from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.mount_state import READ_ONLY_KINDS, MountFault
 from gpu_tui.core.mount_state import REMEDIES as MOUNT_REMEDIES
 from gpu_tui.core.readings import GpuTable, Memory, Mount
-from gpu_tui.core.remedies import OF_JOBS, RESTART
+from gpu_tui.core.remedies import OF_JOBS, RANK, RESTART
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
 from gpu_tui.core.vanished import UNTOLD
@@ -368,9 +368,10 @@ def _cells(seen: Now) -> Iterator[Condition]:
         ):
             yield Condition(cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.finding not in (None, UNTOLD):
+            again = cell.finding == "crashed" and not cell.lost
             yield Condition(
-                cell.finding, Severity.WARN, cell.why or "", source, cell.name,
-                part=RESTART if cell.finding == "crashed" else None, remedy=_for_job(cell),
+                cell.finding, Severity.SERIOUS if cell.lost else Severity.WARN, cell.why or "",
+                source, cell.name, part=RESTART if again else None, remedy=_for_job(cell),
             )  # fmt: skip
         elif cell.name != seen.blamed and (words := cut_short(cell)) is not None:
             severity = Severity.SERIOUS if cut_early(cell) else Severity.WARN
@@ -396,6 +397,8 @@ def _nodes(seen: Now) -> Iterator[Condition]:
 
 def _for_job(cell: Cell) -> str | None:
     """The remedy where it differs for a job of a scheduler."""
+    if cell.lost:
+        return OF_JOBS[RANK]
     if cell.finding == "crashed":
         return None if cell.state is CellState.FAILED else OF_JOBS[RESTART]
     return OF_JOBS.get(cell.finding or "") if cell.job is not None else None

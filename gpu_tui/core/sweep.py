@@ -159,6 +159,8 @@ class Cell:
     limit_left_seconds: float | None = None
     age_seconds: float | None = None  # since it was submitted
     tasks: int = 1  # of an array that this row of a list is about
+    # It runs, and so many of its programs (ranks) died or ended while the others hold their cards.
+    lost: int = 0
 
     @property
     def key(self) -> str:

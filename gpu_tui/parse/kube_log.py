@@ -29,6 +29,8 @@ class StampedLog:
         self._passing: bool | None = None  # within a line: is it taken? None: its stamp is awaited
         self._counts = False  # the line is of the newest second, or of a later one
         self._head = b""
+        # Lines that should have come again did not: the log was rotated, and others may be missing with them.
+        self.gap = False
 
     @property
     def since(self) -> str | None:
@@ -74,6 +76,8 @@ class StampedLog:
             self._passing = False
         else:
             same = self._catching_up and not newer and self._skip
+            lost = self._behind > 0 or (self._open > 0 and not same)
+            self.gap = self.gap or (self._catching_up and newer and lost)
             if self._open and not same:  # the rest of that line is not to be had any more
                 taken.append(b"\n")
                 self._open = 0

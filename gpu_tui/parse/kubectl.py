@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from gpu_tui.core.command import Completed
 from gpu_tui.core.fleet import SchedulerScope
@@ -18,6 +19,7 @@ from gpu_tui.core.redact import redact
 PROGRAM = "kubectl"
 NO_CACHE = "--cache-dir=/dev/null"  # where nothing can be written; kubectl goes on without it
 REQUEST_SECONDS = 20  # that kubectl may wait for the API server
+NAMESPACES_NAMED = 8  # in one sentence
 NOT_FOUND = 127  # what a shell says where there is no such program
 
 
@@ -60,6 +62,35 @@ def get_pods_of(scope: SchedulerScope, uid: str) -> tuple[str, ...]:
     return kubectl(scope, "get", "pods", "--output=json", f"--selector=controller-uid={uid}")
 
 
+def get_namespace(scope: SchedulerScope, name: str) -> tuple[str, ...]:
+    """One namespace: a role within it may allow this where a list of all namespaces is forbidden."""
+    return kubectl(scope, "get", "namespace", "--output=json", "--", name)
+
+
+def get_namespaces(scope: SchedulerScope) -> tuple[str, ...]:
+    """The names of all namespaces, a line each: `namespace/default`."""
+    return kubectl(scope, "get", "namespaces", "--output=name")
+
+
+def view_config(scope: SchedulerScope) -> tuple[str, ...]:
+    """The context in use; kubectl leaves credentials out of this."""
+    return kubectl(scope, "config", "view", "--minify", "--output=json", wait=None)
+
+
+def no_namespace(scope: SchedulerScope, name: str, others: Sequence[str]) -> Refusal:
+    """The namespace of the scope does not exist; `others` do, as far as they may be listed."""
+    near = get_close_matches(name, others, NAMESPACES_NAMED)
+    shown = [*near, *(one for one in others if one not in near)][:NAMESPACES_NAMED]
+    more = ", …" if len(others) > len(shown) else ""
+    there = f"There are: {', '.join(shown)}{more}. " if shown else ""
+    place = scope.context or "the current context"
+    return Refusal(
+        "unreachable",
+        f"there is no namespace {name} ({place})",
+        f"{there}Correct scheduler.namespace, or make the namespace again.",
+    )
+
+
 def ask_access(scope: SchedulerScope) -> tuple[str, ...]:
     """The smallest question that needs what all others need."""
     return get_named(scope, "jobs", "gpu-tui-asks-for-access")
@@ -74,8 +105,9 @@ def logs(
     previous: bool = False,
     tail: int | None = None,
     since: str | None = None,
+    most: int | None = None,
 ) -> tuple[str, ...]:
-    """The log of one container, each line behind its time."""
+    """The log of one container, each line after its time. `most` bytes of it, the oldest."""
     return kubectl(
         scope,
         "logs",
@@ -84,6 +116,7 @@ def logs(
         *(("--previous",) if previous else ()),
         *((f"--tail={tail}",) if tail is not None else ()),
         *((f"--since-time={since}",) if since else ()),
+        *((f"--limit-bytes={most}",) if most else ()),
         *((f"--container={container}",) if container else ()),
         f"pod/{pod}",
         wait=None if follow else REQUEST_SECONDS,
@@ -140,6 +173,11 @@ _MEANINGS: Sequence[tuple[re.Pattern[str], str, str, str]] = tuple(
     )
 )  # fmt: skip
 _KLOG = re.compile(r"[EWIF]\d{4} \d\d:\d\d:\d\d")
+
+
+def is_not_found(done: Completed) -> bool:
+    """Whether the API server answered that the object does not exist."""
+    return done.exit not in (0, NOT_FOUND) and b"(NotFound)" in done.stderr
 
 
 def refusal_of(done: Completed, scope: SchedulerScope) -> Refusal:

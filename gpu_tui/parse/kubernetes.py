@@ -1,7 +1,7 @@
 """What `kubectl get jobs,pods -o json` prints -> jobs, and whose logs are worth following.
 
-One row per Job; one per index of an Indexed Job; one per pod that no Job of the list owns. The Job's own
-conditions go before what its pods say: a pod that failed may have another try.
+One row per Job; one per index of an Indexed Job; one per controller whose pods are the ranks of one training
+(PyTorchJob, JobSet, StatefulSet); one per other pod that no Job of the list owns. The Job's own conditions go before what its pods say: a pod that failed may have another try.
 """
 
 from __future__ import annotations
@@ -13,6 +13,15 @@ from dataclasses import dataclass, replace
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import devices_of
+from gpu_tui.parse.kube_logs import (
+    PodLog,
+    Writer,
+    by_age,
+    end_of,
+    logs_of,
+    one_after_another,
+    replaced,
+)
 from gpu_tui.parse.kube_object import (
     LARGEST,
     SENTENCE,
@@ -28,28 +37,32 @@ from gpu_tui.parse.kube_object import (
     time,
 )
 from gpu_tui.parse.kube_pod import Pod, read_pod
+from gpu_tui.parse.kube_ranks import (
+    BAD,
+    Group,
+    Rank,
+    group_of,
+    judged,
+    rank_name,
+    ranks_of,
+    worst_first,
+)
 from gpu_tui.parse.kube_retries import with_try_before
 from gpu_tui.parse.kube_waiting import suspended_in, without_pod
 
 SOURCE = "kubernetes"
 INDEXES_KEPT = 1_000  # rows of one indexed job
+LOGS_NAMED = 200  # logs of one row that are named in it
 DEFAULT_RETRIES = 6  # what the API sets where a job names no backoffLimit
 
 
 @dataclass(frozen=True, slots=True)
-class PodLog:
-    """One log to follow. `cell` is the row it belongs to, `path` what it is called on screen.
+class _Row:
+    """One row, and the pods that write its logs."""
 
-    `attempt` tells one container's log from the next one's: the pod and how often it was restarted.
-    """
-
-    cell: str
-    path: str
-    pod: str
-    container: str | None
-    attempt: str
-    live: bool
-    previous: bool
+    job: Job
+    writers: tuple[Writer, ...] = ()
+    logs: tuple[PodLog, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,47 +76,66 @@ class Look:
 def parse_jobs(data: bytes, now: float) -> Look:
     """The jobs and pods of a List. `now` is the time of the look. Raises NotKubernetes."""
     jobs: list[Object] = []
-    pods: list[Pod] = []
+    pods: list[tuple[Object, Pod]] = []
     for item in items_of(data):
         if item.get("kind") == "Job":
             jobs.append(item)
         elif item.get("kind") == "Pod" and (pod := read_pod(item, now)):
-            pods.append(pod)
-    owned: dict[str, list[Pod]] = {}
-    for pod in pods:
+            pods.append((item, pod))
+    owned: dict[str, list[tuple[Object, Pod]]] = {}
+    for item, pod in pods:
         if pod.owner and pod.owner.kind == "Job" and pod.owner.uid:
-            owned.setdefault(pod.owner.uid, []).append(pod)
-    found: list[tuple[Job, Pod | None]] = []
+            owned.setdefault(pod.owner.uid, []).append((item, pod))
+    found: list[_Row] = []
+    groups: dict[Group, list[tuple[str, str, Pod]]] = {}
     known: set[str] = set()
     for item in jobs:
-        uid = raw(part(item, "metadata"), "uid", 64) or ""
+        meta = part(item, "metadata")
+        uid = raw(meta, "uid", 64) or ""
         known.add(uid)
-        found += _rows(item, owned.get(uid, []), now)
-    found += [_alone(pod) for pod in pods if pod.owner is None or pod.owner.uid not in known]
+        mine = owned.get(uid, [])
+        if (group := group_of(meta)) is None:
+            found += _rows(item, [pod for _, pod in mine], now)
+        elif mine:
+            groups.setdefault(group, []).extend(_ranked(group, *one) for one in mine)
+        else:
+            groups.setdefault(group, []).extend(_without_pods(item, group))
+    for item, pod in pods:
+        if pod.owner is not None and pod.owner.kind == "Job" and pod.owner.uid in known:
+            continue
+        group = group_of(part(item, "metadata"))
+        if group is None:
+            found.append(_alone(pod))
+        else:
+            groups.setdefault(group, []).append(_ranked(group, item, pod))
+    found += [_group(group, members, now) for group, members in groups.items()]
     found = _named_once(found)
-    kept = found[:JOBS_KEPT]
+    kept = [_with_logs(row) for row in found[:JOBS_KEPT]]
     return Look(
         JobTable(
             SOURCE,
-            tuple(job for job, _ in kept),
+            tuple(row.job for row in kept),
             dropped=len(found) - len(kept) + sum(map(_beyond, jobs)),
         ),
-        tuple(_logs(kept)),
+        tuple(_in_order(kept)),
     )
 
 
 # --- a Job --------------------------------------------------------------------------------------------
 
 
-def _rows(item: Object, pods: Sequence[Pod], now: float) -> Iterator[tuple[Job, Pod | None]]:
+def _rows(item: Object, pods: Sequence[Pod], now: float) -> Iterator[_Row]:
     """One row, or one per index."""
     spec = part(item, "spec")
     completions = number(spec, "completions") or 1
-    whole = _job(item, pods, now)
+    indexed = spec.get("completionMode") == "Indexed"
+    parallel = not indexed and _is_parallel(spec, pods)
+    ranks = _equal_ranks(item, pods) if parallel else []
+    whole = _job(item, pods, ranks, now)
     if whole is None:
         return
-    if spec.get("completionMode") != "Indexed" or completions < 2:
-        yield whole, _speaker(pods, now)
+    if not indexed or completions < 2:
+        yield _Row(whole, _writers(ranks) if ranks else one_after_another(pods))
         return
     status = part(item, "status")
     done, failed = _indexes(status, "completedIndexes"), _indexes(status, "failedIndexes")
@@ -111,8 +143,30 @@ def _rows(item: Object, pods: Sequence[Pod], now: float) -> Iterator[tuple[Job, 
     for pod in pods:
         by_index.setdefault(pod.index, []).append(pod)
     for index in range(min(completions, INDEXES_KEPT)):
-        speaker = _speaker(by_index.get(index, ()), now)
-        yield _part(whole, index, speaker, done=index in done, failed=index in failed), speaker
+        mine = by_index.get(index, [])
+        row = _part(whole, index, _speaker(mine, now), done=index in done, failed=index in failed)
+        yield _Row(row, one_after_another(mine))
+
+
+def _is_parallel(spec: Object, pods: Sequence[Pod]) -> bool:
+    """Several pods of one Job work at the same time, and none of them has an index."""
+    return (number(spec, "parallelism") or 1) > 1 or sum(pod.live for pod in pods) > 1
+
+
+def _equal_ranks(item: Object, pods: Sequence[Pod]) -> list[Rank]:
+    """The pods of a parallel Job, named by what its controller added to the Job's name."""
+    name, over = raw(part(item, "metadata"), "name") or "", replaced(pods)
+    return [
+        Rank(pod.name.removeprefix(f"{name}-") or pod.name, pod, past=pod.uid in over)
+        for pod in by_age(pods)
+    ]
+
+
+def _writers(ranks: Sequence[Rank]) -> tuple[Writer, ...]:
+    return tuple(
+        Writer(rank.pod, rank.label, rank.earlier, rank.past)
+        for rank in sorted(ranks, key=lambda rank: (rank.past, rank.order))
+    )
 
 
 def _beyond(item: Object) -> int:
@@ -122,13 +176,16 @@ def _beyond(item: Object) -> int:
     return max(0, (number(spec, "completions") or 1) - INDEXES_KEPT) if indexed else 0
 
 
-def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
+def _job(item: Object, pods: Sequence[Pod], ranks: Sequence[Rank], now: float) -> Job | None:
     meta, spec, status = part(item, "metadata"), part(item, "spec"), part(item, "status")
     name = raw(meta, "name")
     if name is None:
         return None
     complete, failed = condition(status, "Complete"), condition(status, "Failed")
     speaker = _speaker(pods, now)
+    bad = sorted(
+        (one.pod for one in ranks if not one.past and one.pod.state in BAD), key=worst_first
+    )
     tries, limit = number(status, "failed") or 0, number(spec, "backoffLimit")
     limit = DEFAULT_RETRIES if limit is None else limit
     begun = time(status, "startTime")
@@ -160,6 +217,8 @@ def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
         limit=deadline,
         gpus=_gpus(spec),
     )
+    if failed is not None and bad:
+        speaker = bad[0]
     doubted = next((pod for pod in pods if pod.state is CellState.SUSPICIOUS), None)
     if complete is not None and doubted is not None:
         return replace(
@@ -187,7 +246,10 @@ def _job(item: Object, pods: Sequence[Pod], now: float) -> Job | None:
     if speaker is None and not tries:
         seen = without_pod(begun or job.submitted_at, now)
         return replace(job, why=seen.why, finding=seen.finding, started_at=None)
-    return _going(job, status, speaker, tries, limit, completions=number(spec, "completions"))
+    completions = number(spec, "completions")
+    if any(not rank.past for rank in ranks):
+        return _going_together(job, status, ranks, tries, limit, completions, now)
+    return _going(job, status, speaker, tries, limit, completions=completions)
 
 
 def _gpus(spec: Object) -> int | None:
@@ -197,6 +259,41 @@ def _gpus(spec: Object) -> int | None:
     completions = number(spec, "completions")
     many = min(1 if at_once is None else at_once, completions or LARGEST)
     return None if each is None else each * max(1, many)
+
+
+def _counts(status: Object, tries: int, limit: int, completions: int | None) -> list[str]:
+    active, done = number(status, "active") or 0, number(status, "succeeded") or 0
+    counts = []
+    if (completions or 1) > 1 or active > 1:
+        counts.append(f"{active} active, {done} of {completions or '?'} done")
+    if tries:
+        counts.append(f"{tries} of {limit} retries used")
+    return counts
+
+
+def _going_together(
+    job: Job,
+    status: Object,
+    ranks: Sequence[Rank],
+    tries: int,
+    limit: int,
+    completions: int | None,
+    now: float,
+) -> Job:
+    """A parallel Job that is neither over nor suspended, by all of its pods."""
+    counts = _counts(status, tries, limit, completions)
+    again = [rank for rank in ranks if rank.past]
+    if again:
+        last = max(again, key=lambda rank: rank.pod.finished_at or 0.0)
+        counts.append(f"pod {last.label} was replaced after {end_of(last.pod)}")
+    row = judged(replace(job, why="; ".join(counts) or None), ranks, now, noun="pod", tries=tries)
+    active, done = number(status, "active") or 0, number(status, "succeeded") or 0
+    if row.state is CellState.SKIPPED:
+        row = replace(row, state=CellState.PENDING, why=clauses("waits for a new pod", row.why))
+    if row.state is CellState.FINISHED and (completions or 1) > done:
+        state = CellState.PENDING if active or (completions or 1) > done + 1 else row.state
+        row = replace(row, state=state)
+    return row
 
 
 def _going(
@@ -209,12 +306,8 @@ def _going(
     completions: int | None,
 ) -> Job:
     """A job that is neither over nor suspended, by its pod that says most."""
-    counts = []
+    counts = _counts(status, tries, limit, completions)
     active, done = number(status, "active") or 0, number(status, "succeeded") or 0
-    if (completions or 1) > 1 or active > 1:
-        counts.append(f"{active} active, {done} of {completions or '?'} done")
-    if tries:
-        counts.append(f"{tries} of {limit} retries used")
     if speaker is None:
         return replace(job, why="; ".join(("waits for its next pod", *counts)))
     words = [*filter(None, [speaker.why]), *counts]
@@ -298,7 +391,7 @@ def _indexes(status: Object, key: str) -> frozenset[int]:
 # --- pods without a Job -------------------------------------------------------------------------------
 
 
-def _alone(pod: Pod) -> tuple[Job, Pod]:
+def _alone(pod: Pod) -> _Row:
     owner = f"{pod.owner.kind}/{pod.owner.name}" if pod.owner else pod.namespace
     job = Job(
         id=f"pod/{pod.name}",
@@ -321,35 +414,80 @@ def _alone(pod: Pod) -> tuple[Job, Pod]:
         gpus=pod.gpus,
         reason=_code(pod),
     )
-    return job, pod
+    return _Row(job, (Writer(pod),))
 
 
-def _named_once(rows: list[tuple[Job, Pod | None]]) -> list[tuple[Job, Pod | None]]:
+def _ranked(group: Group, item: Object, pod: Pod) -> tuple[str, str, Pod]:
+    label, role = rank_name(part(item, "metadata"), group)
+    return label, role, pod
+
+
+def _without_pods(item: Object, group: Group) -> Iterator[tuple[str, str, Pod]]:
+    """A Job of a group that has no pod now stands in for its rank."""
+    whole = _job(item, (), (), 0.0)
+    if whole is None:
+        return
+    label, role = rank_name(part(item, "metadata"), group)
+    pod = Pod(
+        name=whole.name,
+        uid="",
+        state=whole.state,
+        word=whole.word,
+        why=whole.why,
+        created_at=whole.submitted_at,
+        finished_at=whole.finished_at,
+        ends_by=whole.ends_by,
+        over=whole.state in (CellState.FINISHED, CellState.FAILED),
+        finding=whole.finding,
+    )
+    yield label, role, pod
+
+
+def _group(group: Group, members: Sequence[tuple[str, str, Pod]], now: float) -> _Row:
+    """One row for all ranks of one thing, named after it."""
+    ranks = ranks_of(members)
+    made = [rank.pod.created_at for rank in ranks if rank.pod.created_at is not None]
+    job = Job(
+        id=f"{group.kind.lower()}/{group.name}",
+        name=group.name,
+        state=CellState.PENDING,
+        word="Pending",
+        task=f"{group.kind}/{group.name}",
+        submitted_at=min(made, default=None),
+    )
+    return _Row(judged(job, ranks, now), _writers(ranks))
+
+
+# --- names and logs -----------------------------------------------------------------------------------
+
+
+def _named_once(rows: list[_Row]) -> list[_Row]:
     """A job and a pod may have one name; in the queue pane no two rows may."""
     taken: set[str] = set()
     named = []
-    for job, pod in rows:
+    for row in rows:
+        job = row.job
         if job.name in taken:
             job = replace(job, name=job.id)
         if job.name not in taken:
             taken.add(job.name)
-            named.append((job, pod))
+            named.append(replace(row, job=job))
     return named
 
 
-def _logs(rows: Iterable[tuple[Job, Pod | None]]) -> list[PodLog]:
-    """The logs that can be read, those that still grow first, then the newest."""
-    found = [(job, pod) for job, pod in rows if pod is not None and pod.log]
-    found.sort(key=lambda row: (not row[1].live, -(row[1].started_at or 0.0)))
-    return [
-        PodLog(
-            cell=job.name,
-            path=job.id,
-            pod=pod.name,
-            container=pod.container,
-            attempt=f"{pod.uid}.{pod.restarts}",
-            live=pod.live,
-            previous=pod.previous,
-        )
-        for job, pod in found
-    ]
+def _in_order(rows: Iterable[_Row]) -> list[PodLog]:
+    """The logs of all rows: those that still grow first, each row's first log before its others, the newest first."""
+    found = [(at > 0, log) for row in rows for at, log in enumerate(row.logs)]
+    found.sort(key=lambda one: (not one[1].live, one[0], -(one[1].started_at or 0.0)))
+    return [log for _, log in found]
+
+
+def _with_logs(row: _Row) -> _Row:
+    """The row with its logs: their names where it has several, and the pod that a shell leads to."""
+    logs = tuple(logs_of(row.job.name, row.job.id, row.writers))
+    first = next((log for log in logs if log.live), None)
+    several = [log for log in logs if log.unit is not None and not log.past]
+    several.sort(key=lambda log: not log.live)
+    paths = tuple(log.path for log in several[:LOGS_NAMED])
+    shell = () if first is None else (first.pod, first.container)
+    return replace(row, job=replace(row.job, pod_logs=paths, shell=shell), logs=logs)

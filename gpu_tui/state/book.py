@@ -77,7 +77,7 @@ class Book:
             alarms, self._raised[cell] = CellAlarms(), Raised()
             self._logged[cell] = alarms
         for one in self._raised[cell].read(line, number, source.path):
-            alarms.take(one, number, source.path, at, live=live, early=early)
+            alarms.take(one, number, source.path, at, live=live, early=early, unit=source.unit)
 
     def restart_cell(self, cell: str, path: str | None = None) -> None:
         """A new attempt began: what the last one logged (in `path`, or anywhere) is history, not news."""
@@ -95,6 +95,12 @@ class Book:
         """The log began anew: what stood in it before is history."""
         for cell, alarms in self._logged.items():
             alarms.forget(path)
+            self._raised[cell].forget(path)
+
+    def begin_anew(self, path: str) -> None:
+        """The program that writes this log was started again: its alarms are an earlier attempt's."""
+        for cell, alarms in self._logged.items():
+            alarms.begin_anew(path)
             self._raised[cell].forget(path)
 
     def date_log(self, path: str, written: float) -> None:

@@ -32,6 +32,11 @@ def cell_evidence(
     scored_at, offset = read_on_box(kept, metrics.SCORES) or 0.0, offset_of(kept, now)
     bare = CellEvidence(alive=cells_alive_of(kept, run, now))
     common: dict[tuple[bool | None, str | None], CellEvidence] = {(None, None): bare}
+    listed = kept.value(metrics.KUBERNETES)
+    lost = kept.diverged_logs()
+    diverged = (
+        {j.name for j in listed.jobs if not lost.isdisjoint(j.pod_logs)} if listed and lost else ()
+    )
     evidence = {}
     for name, (there, found) in artifacts.items():
         why = found.why if found and there is False else None
@@ -43,6 +48,8 @@ def cell_evidence(
             seen = replace(seen, best=best)  # what was read before is of an earlier run or epoch
         trace = kept.cells.get(name)
         seen = seen if trace is None else _traced(seen, trace, epochs.get(name), now)
+        if name in diverged:
+            seen = replace(seen, diverged=True)
         evidence[name] = _with_end(kept, name, seen, found, offset)
     return evidence
 

@@ -29,6 +29,7 @@ class Followed:
     error: str | None = None
     skipped: int = 0
     unread: int = 0
+    title: str | None = None
     words: Pulse = field(default_factory=Pulse)  # by our time as they came
 
     def keep(self, event: LogCame | LogArrived) -> None:
@@ -53,7 +54,9 @@ class FollowedLogs:
         anew = not event.resumed and bool(buffer.end)
         buffer.opened(event.inode, event.offset, resumed=event.resumed)
         known = self._followed.get(source)
-        opened = Followed(buffer, event.at, since=event.at, skipped=event.skipped)
+        opened = Followed(
+            buffer, event.at, since=event.at, skipped=event.skipped, title=event.title
+        )
         if known is not None and event.resumed:
             opened.words = known.words
             opened.words.last = None  # while nobody listened is no pause of the log's
@@ -92,6 +95,7 @@ class FollowedLogs:
                 one.error,
                 one.skipped,
                 one.unread,
+                one.title,
             )
             for source, one in self._followed.items()
         )

@@ -82,6 +82,7 @@ class InstanceState:
         self.queue_history = QueueHistory()
         self.found_queues: dict[str, QueueHistory] = {}  # by log that nobody named as a queue's
         self.cells: dict[str, CellTrace] = {}
+        self.units: dict[LogSource, CellTrace] = {}  # of cells that several programs work on
         self.vanished = {metric.name: Vanished() for metric in metrics.UNRECORDED}
         self.ends = KnownEnds(history, instance)
         self._runs = RunsBefore(history, instance)
@@ -226,6 +227,9 @@ class InstanceState:
 
     def _note_value(self, metric: str, value: object, at: float, old: Track[object]) -> None:
         match metric:
+            case metrics.KUBERNETES.name:
+                if (listed := self.value(metrics.KUBERNETES)) is not None:
+                    self._choose_speakers(listed)
             case metrics.GPUS.name:
                 table = self.value(metrics.GPUS)
                 self._point("gpu", at, utilization(table))
@@ -259,6 +263,9 @@ class InstanceState:
     def log_opened(self, event: LogOpened) -> None:
         """A tail starts; one that could not resume begins a new file."""
         if self.logs.open(event):
+            if event.next_attempt:
+                self.book.begin_anew(event.source.path)
+                return
             self.book.restart_log(event.source.path)
             self.ends.forget_log(event.source.path)
             self.found_queues.pop(event.source.path, None)
@@ -357,9 +364,10 @@ class InstanceState:
                 self._judge_queue()
         cell = self._cell_of(line, source)
         if cell is not None and (line.progress is not None or line.mark.label in SKIP_LABELS):
-            self._trace(cell).take(line, event.at, live=not event.backfill, log=source.path)
+            trace = self._trace(cell, source)
+            trace.take(line, event.at, live=not event.backfill, log=source.path)
         elif cell is not None and line.plan is not None:
-            self._trace(cell).course.announce(line.plan)
+            self._trace(cell, source).course.announce(line.plan)
         if line.queue is None:  # what the queue's own grammar says is judged as the state of a cell
             live = not event.backfill
             self.book.log_line(line, number, source, cell, event.at, live=live, early=early)
@@ -382,13 +390,33 @@ class InstanceState:
             found = self.found_queues[source.path] = found.fold(line.queue)
         return found.current
 
-    def _trace(self, cell: str) -> CellTrace:
-        """What is known of one cell's attempt; the oldest make room where a log names no end of cells."""
+    def _trace(self, cell: str, source: LogSource) -> CellTrace:
+        """What is known of one cell's attempt, or of one of its programs; the oldest are dropped first."""
+        if source.unit is not None and source.cell == cell:
+            if source not in self.units:
+                if len(self.units) >= CELLS_KEPT:
+                    del self.units[next(iter(self.units))]
+                self.units[source] = CellTrace()
+            self.cells.setdefault(cell, self.units[source])
+            return self.units[source]
         if cell not in self.cells:
             if len(self.cells) >= CELLS_KEPT:
                 del self.cells[next(iter(self.cells))]
             self.cells[cell] = CellTrace()
         return self.cells[cell]
+
+    def _choose_speakers(self, table: JobTable) -> None:
+        """The progress of a row with several logs is that of the first one that shows any, rank 0 first."""
+        paths = {source.path: trace for source, trace in self.units.items()}
+        for job in table.jobs if paths else ():
+            traces = [paths[path] for path in job.pod_logs if path in paths]
+            if traces:
+                shown = (trace for trace in traces if trace.course.place is not None)
+                self.cells[job.name] = next(shown, traces[0])
+
+    def diverged_logs(self) -> frozenset[str]:
+        """The paths of the logs of cells' programs whose loss is no number."""
+        return frozenset(source.path for source, trace in self.units.items() if trace.diverged)
 
     # --- questions --------------------------------------------------------------------------
 

@@ -62,6 +62,7 @@ class LogView:
     error: str | None = None
     skipped_bytes: int = 0
     unread: int = 0  # lines of floods that are kept, but were passed over for progress
+    title: str | None = None  # what writes it: a pod and its container
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ class ContainerLog:
 
     lines: list[tuple[str, str]] = field(default_factory=list)
     ended: bool = False
+    files: int = 1  # as the kubelet rotates them; a stream stays with the file that it began
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
 
@@ -77,6 +78,8 @@ class KubeServer:
         self.acted = asyncio.Event()  # silently, once more
         self.acts_silently = False  # a delete is done, and its answer never sent
         self.lingers = False  # what is deleted stays, marked
+        self.mute = False  # streams that follow a log send no more of it, and do not end
+        self.namespaces: set[str] = {"default"}
         self.page = 500
         self.version = 1
         self._changed = asyncio.Condition()
@@ -116,6 +119,14 @@ class KubeServer:
         log.ended = end
         async with log.changed:
             log.changed.notify_all()
+
+    def rotate(self, pod: str, kept: int = 0) -> None:
+        """The kubelet begins a new file, with the last `kept` lines; a stream stays open and silent, as in
+        kubernetes#115701, and the lines of the old file are no longer served.
+        """
+        log = self.log(pod)
+        log.lines = log.lines[len(log.lines) - kept :]
+        log.files += 1
 
     async def restart(self, pod: str, container: str = "main") -> None:
         """The container ends; its log becomes the previous one, and a new one begins."""
@@ -200,6 +211,9 @@ class KubeServer:
             return
         words = [unquote(word) for word in request.path.strip("/").split("/")]
         words = words[2:] if words[0] == "api" else words[3:]
+        if words[:1] == ["namespaces"] and len(words) < 3:
+            await _send(writer, 200, self._namespaces(words[1:], request))
+            return
         if len(words) < 3 or words[0] != "namespaces" or words[2] not in KINDS:
             raise HttpError(404, "NotFound", "the server could not find the requested resource")
         _, namespace, resource, *rest = words
@@ -219,6 +233,22 @@ class KubeServer:
             await self._watch(request, resource, namespace, writer)
         else:
             await _send(writer, 200, self._list(request, resource, namespace))
+
+    def _namespaces(self, names: list[str], request: Request) -> dict:
+        if ("GET" if names else "LIST", "namespaces") in self.forbidden:
+            raise HttpError(403, "Forbidden", 'namespaces is forbidden: User "me" cannot do that')
+        found = [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            for name in sorted(self.namespaces)
+            if not names or name == names[0]
+        ]
+        if names and not found:
+            raise HttpError(404, "NotFound", f'namespaces "{names[0]}" not found')
+        if names:
+            return found[0]
+        if "as=Table" in request.headers.get("accept", ""):
+            return _table(found, {})
+        return {"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": found}
 
     def _one(self, resource: str, namespace: str, name: str) -> dict:
         found = self.objects.get((resource, namespace, name))
@@ -304,18 +334,25 @@ class KubeServer:
         at = 0
         if query.get("tailLines"):
             at = max(0, len(log.lines) - int(query["tailLines"]))
+        left, file = int(query.get("limitBytes") or 1 << 40), log.files
+        follows, first = query.get("follow") == "true", True
         await self._begin(writer, "text/plain")
         while True:
             for stamp, text in log.lines[at:]:
+                if follows and not first and (self.mute or log.files != file):
+                    break
                 at += 1
                 # The API's time has whole seconds: what comes of it is asked from its second on.
                 if since is None or stamp[:19] >= since[:19]:
                     line = f"{stamp} {text}\n" if stamped else f"{text}\n"
-                    await _chunk(writer, line.encode())
-            if query.get("follow") != "true" or log.ended:
+                    if data := line.encode()[:left]:
+                        left -= len(data)
+                        await _chunk(writer, data)
+            first, silent = False, self.mute or log.files != file
+            if not follows or (log.ended and not silent):
                 break
             async with log.changed:
-                if at >= len(log.lines) and not log.ended:
+                if silent or (at >= len(log.lines) and not log.ended):
                     await log.changed.wait()
         await self._finish(writer)
 

@@ -15,7 +15,7 @@ from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.metrics import KUBERNETES
-from gpu_tui.core.sample import Reading
+from gpu_tui.core.sample import Failure, Reading
 from gpu_tui.transport.argv import Here
 from gpu_tui.wiring.clock import SystemClock
 
@@ -52,6 +52,14 @@ class Heard:
         ]
 
     @property
+    def newest_failure(self) -> Failure | None:
+        """Why there is no table now."""
+        for event in reversed(self.events):
+            if isinstance(event, Sampled) and event.metric == KUBERNETES.name:
+                return event.sample if isinstance(event.sample, Failure) else None
+        return None
+
+    @property
     def table(self) -> JobTable | None:
         """The newest one."""
         for event in reversed(self.events):
@@ -63,10 +71,10 @@ class Heard:
 
 @asynccontextmanager
 async def watching(
-    instance: Instance, period: float = 0.2
+    instance: Instance, period: float = 0.2, mute: float = 60.0
 ) -> AsyncIterator[tuple[Heard, ClusterWatch]]:
     heard = Heard()
-    watch = ClusterWatch(instance, heard, SystemClock(), period)
+    watch = ClusterWatch(instance, heard, SystemClock(), period, mute)
     task = asyncio.create_task(watch.serve(Here()))
     try:
         yield heard, watch
@@ -129,6 +137,7 @@ async def test_a_restart_is_read_to_its_end_and_the_next_attempt_from_its_beginn
     assert heard.lines("p") == [
         "first attempt",
         "RuntimeError: CUDA out of memory.",
+        "─── restart 1 of main: the attempt before ended with exit 1 ───",
         "second attempt",
     ]
     opened = [event for event in heard.events if isinstance(event, LogOpened)]
@@ -144,8 +153,12 @@ async def test_a_restart_before_we_came_is_history(
     await cluster.restart("p")
     await cluster.write("p", (at("10:20:30"), "second attempt"))
     async with watching(namespace) as (heard, _):
-        await heard.until(lambda: len(heard.lines("p")) == 2)
-    assert heard.lines("p", backfill=True) == ["ValueError: first attempt", "second attempt"]
+        await heard.until(lambda: len(heard.lines("p")) == 3)
+    assert heard.lines("p", backfill=True) == [
+        "ValueError: first attempt",
+        "─── restart 1 of main: the attempt before ended with exit 1 ───",
+        "second attempt",
+    ]
 
 
 async def test_the_next_pod_of_a_job_takes_over_its_row(
@@ -161,7 +174,8 @@ async def test_the_next_pod_of_a_job_takes_over_its_row(
         await cluster.put("pods", pod("a-2", of="a", created="10:10:00"))
         await cluster.write("a-2", (at("10:10:10"), "three"))
         await heard.until(lambda: "three" in heard.lines("a"))
-    assert heard.lines("a") == ["one", "two", "three"]
+    mark = "─── next pod a-2: a-1 ended with exit 1 ───"
+    assert heard.lines("a") == ["one", "two", mark, "three"]
 
 
 async def test_what_has_ended_is_read_once_and_what_is_gone_is_said(

@@ -217,7 +217,12 @@ def test_an_end_has_its_code_and_its_signal() -> None:
                 pod("a-1", of="a"),
                 pod("a-2", of="a", phase="Pending", conditions=[UNPLACED]),
             ),
-            ("running", "Running", "2 active, 1 of 4 done"),
+            (
+                "running",
+                "Running",
+                "pod 2 Pending: Unschedulable for 24.0 h: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.; "
+                "2 active, 1 of 4 done",
+            ),
         ),
     ],
 )  # fmt: skip
@@ -254,8 +259,8 @@ def test_an_indexed_job_is_a_row_per_index() -> None:
 
 def test_a_pod_of_another_owner_says_whose_it_is() -> None:
     owner = {"kind": "PyTorchJob", "name": "llm", "uid": "u", "controller": True}
-    row = only(pod("llm-worker-0", meta={"ownerReferences": [owner]}))
-    assert (row.id, row.task) == ("pod/llm-worker-0", "PyTorchJob/llm")
+    row = only(pod("llm-worker-0", meta={"ownerReferences": [{**owner, "kind": "Notebook"}]}))
+    assert (row.id, row.task) == ("pod/llm-worker-0", "Notebook/llm")
     orphan = only(pod("x-1", of="not-listed"))
     assert orphan.task == "Job/not-listed"
 

@@ -178,7 +178,7 @@ def test_every_sentence_of_the_ladder_is_told(room: str, chinese: None) -> None:
 NOTES = {
     "state/acquaintance.py": "first time on ",
     "collect/tail.py": " was ",
-    "collect/kubernetes.py": ": what the container",
+    "collect/pod_logs.py": ": the last lines",
     "recording/scout.py": " is not understood",
     "recording/player.py": "the recording is not whole",
     "teardown/ends.py": "the teardown journal",

@@ -113,7 +113,9 @@ class LogPane(Pane):
 
     def _caption(self, view: InstanceView, log: Followed) -> None:
         name = log.source.cell or PurePosixPath(log.source.path).name
-        if sum(one.source.cell == log.source.cell for one in view.logs) > 1:
+        if log.title is not None:
+            name += f" · {log.title}"
+        elif sum(one.source.cell == log.source.cell for one in view.logs) > 1:
             name += f" · {PurePosixPath(log.source.path).name}"
         if len(view.logs) > 1:
             at = [one.source for one in view.logs].index(log.source) + 1
