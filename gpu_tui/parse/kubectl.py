@@ -123,6 +123,12 @@ def logs(
     )
 
 
+def shell(scope: SchedulerScope, pod: str, container: str) -> tuple[str, ...]:
+    """An interactive shell in one container."""
+    where = (f"pod/{pod}", f"--container={container}")
+    return kubectl(scope, "exec", "--stdin", "--tty", *where, "--", "sh", wait=None)
+
+
 def describe(scope: SchedulerScope) -> str:
     """Where it is asked, for a sentence."""
     place = scope.context or "the current context"
@@ -138,7 +144,7 @@ _MEANINGS: Sequence[tuple[re.Pattern[str], str, str, str]] = tuple(
             r"refresh.{0,20}token|token.{0,20}expired|invalid_grant",
             "auth",
             "the cluster does not take these credentials",
-            "Log in again the way this cluster wants it, then press r.",
+            "Log in again the way this cluster wants it; it is asked again by itself.",
         ),
         (
             r"\(Forbidden\)",

@@ -45,10 +45,10 @@ class FleetStore(Protocol):
 
 
 class Shells(Protocol):
-    """Ways into boxes by the user's own ssh."""
+    """Ways into boxes by the user's own ssh, and into pods by their own kubectl."""
 
-    def command(self, instance: str) -> Sequence[str] | None:
-        """The program and its arguments; None where no shell leads there."""
+    def command(self, instance: str, cell: str | None = None) -> Sequence[str] | None:
+        """The program and its arguments, of a cluster for the pod of `cell`; None where no shell leads there."""
         ...
 
 

@@ -17,7 +17,7 @@ from gpu_tui.first_sight import FirstSight
 from gpu_tui.resources import load_profiles
 from gpu_tui.wiring.behind import Later, asking
 from gpu_tui.wiring.clock import SystemClock
-from gpu_tui.wiring.hand import OwnSsh, hand_of
+from gpu_tui.wiring.hand import OwnPrograms, hand_of
 from gpu_tui.wiring.kept import open_kept
 from gpu_tui.wiring.looks import looks_of
 from gpu_tui.wiring.process import run
@@ -77,7 +77,7 @@ def run_cockpit(
                 profiles=kept.shelf.profiles,
                 **looks,
                 **hand,
-                shells=OwnSsh(lambda name: kept.store.view(kept.clock.now())[name].instance),
+                shells=OwnPrograms(lambda name: kept.store.view(kept.clock.now())[name]),
                 read_only=read_only,
                 badge=badge,
                 tour=tour,

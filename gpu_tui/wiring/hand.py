@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from gpu_tui.core.fleet import Instance
+from gpu_tui.core.metrics import KUBERNETES
+from gpu_tui.parse import kubectl
 from gpu_tui.parse.config_file import UserConfig
 from gpu_tui.settings import ConfigError, config_path, state_dir
+from gpu_tui.state.views import InstanceView
 
 if TYPE_CHECKING:  # `check` and `triage` must not pay for the screen
     from gpu_tui.ui.recall import Recall
@@ -24,21 +26,40 @@ class Hand(TypedDict):
     scratch: Path
 
 
-class OwnSsh:
-    """Shells by the user's own ssh program, with what the fleet file adds to their config."""
+class OwnPrograms:
+    """Shells by the user's own ssh, with what the fleet file adds to their config, or by their own kubectl."""
 
-    def __init__(self, instance_of: Callable[[str], Instance]) -> None:
-        self._instance_of = instance_of
+    def __init__(self, view_of: Callable[[str], InstanceView]) -> None:
+        self._view_of = view_of
 
-    def command(self, instance: str) -> Sequence[str] | None:
-        """The program and its arguments; None for a cluster that no box stands for, and without an ssh."""
+    def command(self, instance: str, cell: str | None = None) -> Sequence[str] | None:
+        """The program and its arguments. Of a cluster without a box it leads into the pod of `cell`, or of the cell that
+        runs; None where no pod runs, and without the program.
+        """
+        view = self._view_of(instance)
+        box = view.instance
+        program = shutil.which("kubectl" if box.here else "ssh")
+        if program is None or box.read_only:
+            return None
+        if box.here:
+            words = exec_words(view, cell)
+            return (program, *words) if words else None
         from gpu_tui.transport.openssh_words import shell_words  # not before the first paint
 
-        box = self._instance_of(instance)
-        program = shutil.which("ssh")
-        if program is None or box.here or box.read_only:
-            return None
         return (program, *shell_words(box.ssh))
+
+
+def exec_words(view: InstanceView, cell: str | None) -> Sequence[str]:
+    """The arguments of kubectl for a shell in a pod; none where it does not run."""
+    table = view.track(KUBERNETES).value
+    running = view.queue.running
+    name = cell or (running.name if running is not None else None)
+    jobs = table.jobs if table is not None else ()
+    job = next((job for job in jobs if job.name == name and job.live and job.shell), None)
+    if job is None:
+        return ()
+    pod, container = job.shell
+    return kubectl.shell(view.instance.scheduler_scope, pod, container)[1:]
 
 
 def hand_of(config: UserConfig, env: Mapping[str, str], *, state: Path | None = None) -> Hand:

@@ -156,6 +156,12 @@ class QueuePane(Pane):
         spare = self.content_size.height - 1 - len(self.rows.lines) - len(notes) - len(sums)
         self._block.put([*_course(view, cell, width, spare), *notes, *sums])
 
+    @property
+    def cell_here(self) -> str | None:
+        """The name of the cell under the cursor."""
+        cell = self._shown.get(self.rows.here or "")
+        return cell.name if cell is not None else None
+
     def keep_only(self, fits: Filter) -> None:
         """By a cell's name and state."""
         self._fits = fits

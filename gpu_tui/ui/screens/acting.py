@@ -13,6 +13,7 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.ports import FleetStore, Shells
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.visit import visit
@@ -54,12 +55,15 @@ class ActingCockpit(Cockpit):
             self._open(ActingFindings(self.moment, self.store.acknowledge), self._go_to)
 
     def action_shell(self) -> None:
-        """The user's own ssh in front of everything, on the selected box."""
+        """The user's own ssh in front of everything, on the selected box; of a cluster, a shell in the selected pod."""
         view = self.choose(self.moment.fleet) if self.moment else None
         if view is None:
             self.app.notify(say("no instance is selected"), severity="warning")
             return
-        words = self._shells.command(view.name) if self._shells is not None else None
+        selected = self.moment.selected if self.moment else None
+        own = selected is not None and selected.name == view.name
+        cell = self.query_one(QueuePane).cell_here if own else None
+        words = self._shells.command(view.name, cell) if self._shells is not None else None
         if view.instance.read_only:
             self.app.notify(
                 say("{name} is read-only in the fleet file", name=view.name), severity="warning"
