@@ -483,11 +483,10 @@ def _in_order(rows: Iterable[_Row]) -> list[PodLog]:
 
 
 def _with_logs(row: _Row) -> _Row:
-    """The row with its logs: their names where it has several, and the pod that a shell leads to."""
+    """The row with its logs, their names, and the pod that a shell leads to."""
     logs = tuple(logs_of(row.job.name, row.job.id, row.writers))
     first = next((log for log in logs if log.live), None)
-    several = [log for log in logs if log.unit is not None and not log.past]
-    several.sort(key=lambda log: not log.live)
-    paths = tuple(log.path for log in several[:LOGS_NAMED])
+    now = sorted((log for log in logs if not log.past), key=lambda log: not log.live)
+    paths = tuple(log.path for log in now[:LOGS_NAMED])
     shell = () if first is None else (first.pod, first.container)
     return replace(row, job=replace(row.job, pod_logs=paths, shell=shell), logs=logs)

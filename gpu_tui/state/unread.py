@@ -86,33 +86,26 @@ def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
     if table is None or not kept.link.live:
         return NO_WORDS
     failed, opened = kept.logs.failed, kept.logs.paths
-    cells = {source.cell for source in kept.logs.buffers if source.path not in failed}
     table = kept.left[metric.name].complete(table, {}, now)
     table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
     live = [job for job in table.jobs if job.live]
     full = len({job.stdout or job.stderr for job in live} & opened) >= READ_OF_JOBS
     told = {}
     for job in live:
-        why = _unread(job, failed, opened, cells, pods=metric is metrics.KUBERNETES)
+        why = _unread(job, failed, opened)
         if why is not None:
             told[job.name] = FULL if why == NOT_YET and full else why
     return told
 
 
-def _unread(
-    job: Job,
-    failed: Mapping[str, str],
-    opened: Collection[str],
-    cells: Collection[str | None],
-    *,
-    pods: bool,
-) -> str | None:
+def _unread(job: Job, failed: Mapping[str, str], opened: Collection[str]) -> str | None:
     path = job.stdout or job.stderr
     if job.unread is not None:
         return None if path in opened and path not in failed else job.unread
     if path is not None:
         return failed.get(path) or (None if path in opened else NOT_YET)
-    return NOT_YET if pods and job.name not in cells else None
+    whys = (failed.get(log) or (None if log in opened else NOT_YET) for log in job.pod_logs)
+    return next((why for why in whys if why is not None), None)
 
 
 def counted_reasons(told: Mapping[str, str]) -> Mapping[str, int]:

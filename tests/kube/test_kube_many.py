@@ -98,7 +98,7 @@ async def test_a_log_that_is_not_followed_is_read_on(
         await cluster.put("pods", again)
         await heard.until(lambda: "four" in heard.lines("p0"))
         assert cluster.following == FOLLOWED
-    mark = "─── restart 1 of main: the attempt before ended with exit 1 ───"
+    mark = "─── restart 1: the attempt before ended with exit 1 ───"
     assert heard.lines("p0") == ["one", "two", "three", mark, "four"]
 
 

@@ -137,7 +137,7 @@ async def test_a_restart_is_read_to_its_end_and_the_next_attempt_from_its_beginn
     assert heard.lines("p") == [
         "first attempt",
         "RuntimeError: CUDA out of memory.",
-        "─── restart 1 of main: the attempt before ended with exit 1 ───",
+        "─── restart 1: the attempt before ended with exit 1 ───",
         "second attempt",
     ]
     opened = [event for event in heard.events if isinstance(event, LogOpened)]
@@ -156,7 +156,7 @@ async def test_a_restart_before_we_came_is_history(
         await heard.until(lambda: len(heard.lines("p")) == 3)
     assert heard.lines("p", backfill=True) == [
         "ValueError: first attempt",
-        "─── restart 1 of main: the attempt before ended with exit 1 ───",
+        "─── restart 1: the attempt before ended with exit 1 ───",
         "second attempt",
     ]
 
