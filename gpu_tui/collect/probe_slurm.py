@@ -55,7 +55,7 @@ _SNIPPET = r"""
     unset SLURM_CLUSTERS SQUEUE_FORMAT SQUEUE_STATES SQUEUE_USERS SQUEUE_PARTITION SACCT_FORMAT
     user={user}
     [ -n "$user" ] || user=$(id -un)
-    open about; tell mark {mark}; tell user "$user"; close 0
+    open about; tell mark {mark}; tell user "$user"; tell uid "$(id -u "$user" 2>/dev/null)"; close 0
     ask queue {limit:.0f} squeue -h -u "$user" -t all -o '{mark}|{queue_format}'
     queue=$code
 {nodes}
@@ -110,7 +110,7 @@ _SNIPPET = r"""
     if turn {beats}; then
         : "${{window:={window}}}" "${{columns:={more_fields},{account_fields}}}"
         while :; do
-            grab {limit:.0f} sacct -P -u "$user" -S "$window" --delimiter='{mark}' -o "$columns"
+            grab {limit:.0f} sacct -P -D -u "$user" -S "$window" --delimiter='{mark}' -o "$columns"
             [ "${{#out}}" -le {most_bytes} ] || out= code={too_many}
             case $code/$columns/$out in
                 1/StdOut,*'nvalid field'*) columns=${{columns#StdOut,StdErr,}} ;; # this sacct is older
@@ -187,8 +187,8 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
         return NoValue(_complaint(said, queue), FailureKind.UNREACHABLE)
     accounts, why = _accounts(sections, mark)
     details, unknown = parse_marked(_text(sections, "details"), mark)
-    listed = parse_queue(said, mark)
-    table = job_table(listed, details, accounts, why, unknown, about.get("user"))
+    listed, own = parse_queue(said, mark), about.get("uid") or None
+    table = job_table(listed, details, accounts, why, unknown, about.get("user"), own)
     table = replace(table, complete=not queue.truncated)
     return with_nodes(table, nodes_of(sections, mark))
 

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from gpu_tui.core.findings import FIRST_LOOK, LOG_DATE, SEEN, Severity
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.nonfinite import LABELS, Lost, NonFinite
 from gpu_tui.core.raised import LAUNCHER
+from gpu_tui.core.scheduler_end import tells_more
 from gpu_tui.core.task_exits import TaskExits, by_srun, reports_exit
 from gpu_tui.core.went_on import WENT_ON, Come, Trail, from_first_epoch, further, shape_of
 
@@ -125,6 +126,8 @@ class Alarm:
     last_basis: str = SEEN
     first_in: str = ""
     last_in: str = ""
+    reached: int | None = None  # the epoch that its log had reported before it
+    begun: int | None = None  # the first epoch that its log reported after it
 
     @property
     def told(self) -> str:
@@ -251,12 +254,13 @@ class CellAlarms:
         basis = SEEN if live else FIRST_LOOK
         new = Alarm(
             label, severity, text, path, number, at, at,
-            last_number=number, first_basis=basis, last_basis=basis, first_in=path, last_in=path,
+            last_number=number, first_basis=basis, last_basis=basis, first_in=path, last_in=path, reached=trail.epoch,
         )  # fmt: skip
         if old is not None:
             better = label == "killed" and _shot(text) and not _shot(old.text)
             named = raised or _RAISED.match(text) is not None
             better = better or (named and reports_exit(old.text))
+            better = better or (label == "preempted" and tells_more(text, old.text))
             first = new if old.past or better or (again and old.path == path) else old
             if direct and first is new and label != "traceback" and not old.past:
                 first = replace(old, then="" if text in (old.text, old.then) else text)
@@ -274,8 +278,9 @@ class CellAlarms:
             )
         # A line that stands in both the queue's log and the cell's own is one line.
         self._alarms[label] = replace(
-            new, count=max(counts.values()), past=False, above=False, sure=False, again=None
-        )
+            new, count=max(counts.values()), past=False, above=False, sure=False, again=None,
+            reached=trail.epoch if path == new.path else new.reached, begun=None,
+        )  # fmt: skip
 
     def _uncount(self, path: str) -> None:
         """Drop the traceback of a launcher, which is not a rank's own."""
@@ -300,6 +305,8 @@ class CellAlarms:
             return
         if not self._alarms:
             return
+        if new.epoch is not None:
+            self._begin(trail, new.epoch, anew=anew)
         come = Come(0, 0) if old is None else further(old, new)
         if anew or old is None or any(come):
             self._below(trail)
@@ -338,6 +345,13 @@ class CellAlarms:
             near = alarm.path == path and 0 <= number - alarm.last_number <= ECHO_WITHIN
             if near and alarm.anew and not alarm.sure and _kills(alarm):
                 self._alarms[label] = replace(alarm, past=False, anew=False)
+
+    def _begin(self, trail: Trail, epoch: int, *, anew: bool) -> None:
+        """Note the first epoch below what one log said; what a buffer kept of the epochs before may come first."""
+        for label, alarm in self._alarms.items():
+            first = alarm.begun is None or (anew and epoch < alarm.begun)
+            if first and self._trails.get(alarm.path) is trail:
+                self._alarms[label] = replace(alarm, begun=epoch)
 
     def _below(self, trail: Trail) -> None:
         """A report stands below what one log said."""
@@ -406,17 +420,17 @@ class CellAlarms:
             else:
                 self._alarms[label] = replace(self._alarms[label], count=max(counts.values()))
 
-    def failure(self, *, ended: bool = False) -> Alarm | None:
-        """What ended the attempt, as far as the logs tell: the cause among what is not past.
+    def failure(self, *, ended: bool = False, without: Collection[str] = ()) -> Alarm | None:
+        """What ended the attempt, as far as the logs tell: the cause among what is not past, and not in a label of
+        `without`.
 
         With `ended` (badly, as others know) also among what stands near the end of its log, unless it is sure
         that the run went on after it.
         """
-        dead = [a for a in self._alarms.values() if _kills(a) and not a.past]
+        kills = [a for a in self._alarms.values() if a.label not in without and _kills(a)]
+        dead = [a for a in kills if not a.past]
         if not dead and ended:
-            dead = [
-                a for a in self._alarms.values() if _kills(a) and not a.sure and self._at_end(a)
-            ]
+            dead = [a for a in kills if not a.sure and self._at_end(a)]
         dead = [a for a in dead if a.label != "traceback"] or dead
         first = min(dead, key=_order, default=None)
         if first is None or first.label not in ECHOES or _DECIDED.search(first.text):
@@ -441,11 +455,18 @@ class CellAlarms:
         trail = self._trails.get(alarm.path)
         return trail is not None and trail.number - alarm.last_number <= FLUSHED_LINES
 
-    def shown(self, *, ended: bool = False) -> Iterator[Alarm]:
-        """What a person should see: the failure, what lasts, and as warnings what is past."""
-        failure = self.failure(ended=ended)
+    @property
+    def all(self) -> tuple[Alarm, ...]:
+        """Every alarm, one per label."""
+        return tuple(self._alarms.values())
+
+    def shown(self, *, ended: bool = False, without: Collection[str] = ()) -> Iterator[Alarm]:
+        """What a person should see: the failure, what lasts, and as warnings what is past; no label of `without`."""
+        failure = self.failure(ended=ended, without=without)
         ranks = self._alarms.get("traceback")
         for alarm in self._alarms.values():
+            if alarm.label in without:
+                continue
             if alarm is failure:
                 # Each rank prints one traceback, but any number of lines below it.
                 many = ranks.count if ranks and ranks.past == alarm.past else alarm.count

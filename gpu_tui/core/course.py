@@ -74,6 +74,11 @@ class Course:
         return counts
 
     @property
+    def lowest(self) -> int | None:
+        """The lowest epoch of the present attempt that was seen."""
+        return self._lowest
+
+    @property
     def place(self) -> Place | None:
         """Where the run is; None where nothing counts it."""
         now, low = self.progress, self._lowest

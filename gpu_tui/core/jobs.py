@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from gpu_tui.core.eta import by_mean_pace
 from gpu_tui.core.restart_cost import with_cost
+from gpu_tui.core.scheduler_end import WORDS, End
 from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, total_of
 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
@@ -39,6 +40,8 @@ class Job:
     runs is what the process table says, and not its own source. `steps_read`: the steps of the whole job were read,
     and `state` takes those that failed into account. `logs`: further paths on the box that may hold its output; some
     may not exist.
+    `ended_by`: how its last attempt ended, by the word of the scheduler; of a job that waits or runs again that was an
+    earlier attempt.
     """
 
     id: str
@@ -90,6 +93,7 @@ class Job:
     # The names of the logs of its pods, the one that shows its progress first.
     pod_logs: tuple[str, ...] = ()
     shell: tuple[str, ...] = ()  # where a shell leads into it: a pod and its container
+    ended_by: End | None = None
 
     @property
     def live(self) -> bool:
@@ -203,6 +207,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         limit_left_seconds=_until(job.ends_by, box_now),
         age_seconds=_age(job.submitted_at, box_now),
         lost=job.lost,
+        ended_by=_ended_by(job),
     )
     if seen is None:
         return _counted(row)
@@ -252,6 +257,10 @@ def _age(since: float | None, now: float | None) -> float | None:
 def _doubted(row: Cell, against: str) -> Cell:
     why = f"{row.why}; {against}" if row.why else against
     return replace(row, state=CellState.SUSPICIOUS, why=why)
+
+
+def _ended_by(job: Job) -> End | None:
+    return job.ended_by or (End.PREEMPTED if job.preempted else WORDS.get(job.word))
 
 
 def _counted(row: Cell) -> Cell:

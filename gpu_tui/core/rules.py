@@ -21,6 +21,7 @@ from gpu_tui.core.mount_state import READ_ONLY_KINDS, MountFault
 from gpu_tui.core.mount_state import REMEDIES as MOUNT_REMEDIES
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.remedies import OF_JOBS, RANK, RESTART
+from gpu_tui.core.scheduler_end import End
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
 from gpu_tui.core.vanished import UNTOLD
@@ -52,6 +53,12 @@ NODE_LEAVES = (
     "The scheduler starts nothing new on this node. What runs there may go on or be ended: save a checkpoint soon. "
     "The site's staff wrote the reason."
 )
+LIMIT_RAN_OUT = (
+    "Its time is over. Submit it again with more time, and resume from its last checkpoint."
+)
+REMOVED = "Ask that user for the reason before you submit it again."
+NODE_FAILED = "Its node failed, not the program. See that it runs again from its last checkpoint; sinfo -R names the nodes."
+GOES_ON = "The scheduler runs it again by itself. See that it resumes from its last checkpoint."
 HOP_SHUT = "No way through the jump host. That is not a dead run: see to the jump host first."
 HOP_KEY = "The jump host's key is not the known one. Compare the fingerprint with whoever runs it before you change known_hosts."
 GPU_REMEDIES = {  # where no rerun of the program can help
@@ -348,13 +355,13 @@ def _cells(seen: Now) -> Iterator[Condition]:
         elif cell.state is CellState.SUSPICIOUS:
             kind = cell.finding or "suspicious_end"
             yield Condition(
-                kind, Severity.SERIOUS, cell.why or "", source, cell.name,
-                since=since, since_basis=basis,
+                kind, Severity.SERIOUS, cell.end_words or cell.why or "", source, cell.name,
+                remedy=_for_job(cell), since=since, since_basis=basis,
             )  # fmt: skip
         elif cell.state is CellState.FAILED:
             kind = cell.finding or "crashed"
             yield Condition(
-                kind, Severity.SERIOUS, cell.why or "failed", source, cell.name,
+                kind, Severity.SERIOUS, cell.end_words or cell.why or "failed", source, cell.name,
                 remedy=_for_job(cell), since=since, since_basis=basis,
             )  # fmt: skip
         elif (severity := hangs(cell)) is not None and not alone:
@@ -369,9 +376,12 @@ def _cells(seen: Now) -> Iterator[Condition]:
             yield Condition(cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.finding not in (None, UNTOLD):
             again = cell.finding == "crashed" and not cell.lost
+            # Nothing but its log says how this job ended; one that waits or runs again needs nobody now.
+            over = cell.state is CellState.CANNOT_TELL and cell.end_words is not None
+            severity = Severity.SERIOUS if over or cell.lost else Severity.WARN
             yield Condition(
-                cell.finding, Severity.SERIOUS if cell.lost else Severity.WARN, cell.why or "",
-                source, cell.name, part=RESTART if again else None, remedy=_for_job(cell),
+                cell.finding, severity, cell.end_words or cell.why or "", source, cell.name,
+                part=RESTART if again else None, remedy=_for_job(cell),
             )  # fmt: skip
         elif cell.name != seen.blamed and (words := cut_short(cell)) is not None:
             severity = Severity.SERIOUS if cut_early(cell) else Severity.WARN
@@ -399,9 +409,19 @@ def _for_job(cell: Cell) -> str | None:
     """The remedy where it differs for a job of a scheduler."""
     if cell.lost:
         return OF_JOBS[RANK]
+    if cell.job is None:
+        return None
+    if cell.ended_by is End.REMOVED:
+        return REMOVED
     if cell.finding == "crashed":
         return None if cell.state is CellState.FAILED else OF_JOBS[RESTART]
-    return OF_JOBS.get(cell.finding or "") if cell.job is not None else None
+    if cell.finding == "time_limit" and cell.state in (CellState.FAILED, CellState.CANNOT_TELL):
+        return LIMIT_RAN_OUT
+    if cell.finding == "hardware" and cell.ended_by is End.NODE:
+        return NODE_FAILED
+    if cell.finding == "preempted" and cell.state in (CellState.PENDING, CellState.RUNNING):
+        return GOES_ON
+    return OF_JOBS.get(cell.finding or "")
 
 
 def _alone(seen: Now) -> bool:
@@ -413,6 +433,10 @@ def _alone(seen: Now) -> bool:
 def _run(seen: Now) -> Iterator[Condition]:
     reason = seen.because[0] if seen.because else seen.verdict.value
     if seen.verdict in (Verdict.CRASHED, Verdict.PREEMPTED):
+        if seen.verdict is Verdict.PREEMPTED and any(
+            one.finding == "preempted" for one in seen.queue.cells
+        ):
+            return  # its cell says so
         blamed = next((one for one in seen.queue.cells if one.name == seen.blamed), None)
         since, basis = (None, LOG_DATE) if blamed is None else ended_at(blamed)
         yield Condition(

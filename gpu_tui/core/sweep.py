@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from gpu_tui.core.eta import Eta
 from gpu_tui.core.sample import Track
+from gpu_tui.core.scheduler_end import End
 
 CELLS_KEPT = 500  # of what their logs show: a hostile queue may name no end of cells
 LOSS_LOST = "its loss was NaN or Inf at the end"  # against a cell that is said to have ended well
@@ -168,6 +169,9 @@ class Cell:
         if self.tasks > 1:
             return f"{(self.job or '').partition('[')[0]}[{self.reason or ''}]"
         return f"{self.index if self.job is None else self.job}:{self.name}"
+
+    ended_by: End | None = None  # how its scheduler ended its last attempt
+    end_words: str | None = None  # that end in a sentence, for its finding
 
     @property
     def share(self) -> float | None:

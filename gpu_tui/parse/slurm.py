@@ -19,6 +19,7 @@ from gpu_tui.core.log_cells import NOT_YET
 from gpu_tui.core.logs import may_follow
 from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
+from gpu_tui.core.scheduler_end import End
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
 from gpu_tui.parse.slurm_job import Detail, Listed, Step
@@ -48,7 +49,7 @@ _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20}(?:\+\d{1,4})?
 _COUNT = re.compile(r"[\d.,-]{1,20}[KMG]?\Z")
 _LIMIT = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,4}):)?(\d{1,6}):(\d{2})")
 _GPUS = re.compile(r"(?:gres[:/])?gpu(?::(?!\d+\Z)[^:=]{1,60})?(?:[:=](\d{1,5}))?(?:\(.{0,60}\))?")
-_FIELD = re.compile(r" (JobState|Restarts|BatchFlag|ExitCode|SubmitTime|EndTime)=(\S+)")
+_FIELD = re.compile(r" (JobState|Restarts|BatchFlag|ExitCode|SubmitTime|EndTime|PreemptTime)=(\S+)")
 _HEAD = re.compile(
     r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?"
     r"(?:HetJobId=(\d{1,10}) HetJobOffset=(\d{1,4}) )?"
@@ -118,13 +119,17 @@ def gpus_asked(each: str, nodes: str) -> int | None:
 
 
 def parse_accounts(text: str, mark: str) -> Accounts:
-    """The rows of `sacct -P --delimiter=MARK -o ...,State`. The header names the columns; text before it is ignored."""
+    """The rows of `sacct -P --delimiter=MARK -o ...,State`. The header names the columns; text before it is ignored.
+
+    A requeued job has a record for each attempt (`-D`): the newest counts, and only its steps.
+    """
     head, _, told = text.partition(f"{mark}State\n")
     names = head.rpartition("\n")[2].split(mark)
     count = len(names)
     parts = told.split(mark)
-    rows: list[Listed] = []
+    rows: dict[str, Listed] = {}
     steps: dict[str, list[Step]] = {}
+    older = ""  # the id whose record is an earlier one than that which came before
     first = parts[0]
     for at in range(1, len(parts) - count + 1, count):
         state, _, following = parts[at + count - 1].partition("\n")
@@ -134,16 +139,26 @@ def parse_accounts(text: str, mark: str) -> Accounts:
         word, _, by = state.strip().partition(" by ")
         word = plain(word.strip().rstrip("+"), 40)
         if step := _STEP.match(id):
-            steps.setdefault(step[1], []).append(_step(step[2], word, by, row))
+            if step[1] != older:
+                steps.setdefault(step[1], []).append(_step(step[2], word, by, row))
         elif _ID.match(id):
-            rows.append(_account(id, word, by, row))
-    return Accounts(tuple(rows), {id: _newest(of) for id, of in steps.items()})
+            new, old = _account(id, word, by, row), rows.pop(id, None)
+            older = id if old is not None and _submitted(new) < _submitted(old) else ""
+            if old is not None and not older:
+                steps.pop(id, None)
+                new = replace(new, before=old.word)
+            rows[id] = new if not older or old is None else replace(old, before=old.before or word)
+    return Accounts(tuple(rows.values()), {id: _newest(of) for id, of in steps.items()})
 
 
 def _newest(steps: list[Step]) -> tuple[Step, ...]:
     old = steps[:-STEPS_MOST]
     kept = {step.id for step in unmended(old)} | OWN
     return (*(step for step in old if step.id in kept), *steps[-STEPS_MOST:])
+
+
+def _submitted(row: Listed) -> float:
+    return row.submitted_at or 0.0
 
 
 def _account(id: str, word: str, by: str, row: Mapping[str, str]) -> Listed:
@@ -228,7 +243,7 @@ def _detail(record: str) -> Detail | None:
     for name, value in _FIELD.findall(told):
         fields.setdefault(name, value)
     code, signal = _exit(fields.get("ExitCode", ""))
-    user = re.match(r"([^\s()]{1,128})\(\d+\) ", told)
+    user = re.match(r"([^\s()]{1,128})\((\d{1,10})\) ", told)
     return Detail(
         id=_id_of(head),
         word=plain(fields.get("JobState", ""), 40),
@@ -241,6 +256,8 @@ def _detail(record: str) -> Detail | None:
         submitted=plain(fields["SubmitTime"], 40) if "SubmitTime" in fields else None,
         ends_at=_time(fields.get("EndTime", "")),
         user=plain(user[1], 128) if user else None,
+        uid=user[2] if user else None,
+        preempted_at=_time(fields.get("PreemptTime", "")),
         stdout=_path(told, "StdOut", "Power|TresPerNode|MailUser|CpusPerTres|MemPerTres"),
         stderr=_path(told, "StdErr", "StdIn"),
     )
@@ -269,9 +286,10 @@ def job_table(
     why: str | None = None,
     unknown: Mapping[str, str] = NOTHING,
     user: str | None = None,
+    own: str | None = None,
 ) -> JobTable:
     """One table of all three lists, in the order of their numbers; what is live is never dropped first. `unknown`: by id of
-    a job or an array, why nothing gives its details; `user`: whose jobs they are.
+    a job or an array, why nothing gives its details; `user`: whose jobs they are, and `own` the numeric id of that user.
     """
     known = {detail.id: detail for detail in details}
     arrays: dict[str, Detail] = {}  # the record of all tasks that wait
@@ -287,7 +305,7 @@ def job_table(
             if one is None:
                 left_out += 1
             else:
-                job = job_of(one, known.get(one.id), steps.get(one.id, ()))
+                job = job_of(one, known.get(one.id), steps.get(one.id, ()), own)
                 unread = None
                 if job.live and one.id not in known:
                     unread = unknown.get(_ID_END.split(one.id)[0], NOT_YET)
@@ -296,14 +314,18 @@ def job_table(
     for row in accounts.rows if accounts else ():
         old = rows.get(row.id)
         if old is None and "[" not in row.id:
-            rows[row.id] = _from_accounts(row, steps.get(row.id, ()))
+            rows[row.id] = _from_accounts(row, steps.get(row.id, ()), own)
         elif old is not None and words.meaning(row.word).over and words.meaning(old.word).over:
             kept = known.get(row.id)
             told = row if row.exit_code is not None or kept is None else _with_exit(row, kept)
-            newer = job_of(told, None, steps.get(row.id, ()))
+            if kept is not None:
+                kept = replace(kept, exit_code=told.exit_code, signal=told.signal)
+            newer = job_of(told, kept, steps.get(row.id, ()), own)
             rows[row.id] = replace(
                 newer, stdout=old.stdout, stderr=old.stderr, restarts=old.restarts
             )
+        elif old is not None and (end := words.ENDS.get(row.before or row.word)) is not None:
+            rows[row.id] = replace(old, ended_by=old.ended_by or end)  # of its last attempt
     for id in _interactive(rows, known, accounts):
         rows[id] = replace(rows[id], interactive=True)
     booked = {row.id: row for row in accounts.rows} if accounts else {}
@@ -351,8 +373,13 @@ def _interactive(
     return [id for id in ids if is_interactive(id)]
 
 
-def job_of(row: Listed, detail: Detail | None = None, steps: Sequence[Step] = ()) -> Job:
-    """One row as a job. `steps`: those that the accounts have of it."""
+def job_of(
+    row: Listed,
+    detail: Detail | None = None,
+    steps: Sequence[Step] = (),
+    own: str | None = None,
+) -> Job:
+    """One row as a job. `steps`: those that the accounts have of it; `own`: the numeric id of its user."""
     word = row.word.upper()
     means = words.meaning(word)
     state, finding = means.state, means.finding
@@ -366,11 +393,28 @@ def job_of(row: Listed, detail: Detail | None = None, steps: Sequence[Step] = ()
             says[0] = f"{waits} ({row.dependency})"
         if row.reason in words.NEVER:
             state, finding = CellState.SKIPPED, "missing_cell"
-    if row.by is not None and word == "CANCELLED":
-        says.append(f"by user {row.by}")
-    if state is CellState.FAILED and finding is None:
+        elif words.spelled(row.reason) in words.FAULTS:
+            finding = "missing_cell"
+    end = words.ENDS.get(word)
+    told = _never_began(row, signal) if means.over else None
+    if told is not None:
+        state, says = told
+        finding, begun, code, signal = "missing_cell", False, None, None
+    elif word == "CANCELLED" and row.by is not None:
+        own = detail.uid if detail and detail.uid else own
+        says.append(_cancelled_by(row.by, own))
+        if own not in (None, row.by):
+            end = End.REMOVED
+            state, finding = (
+                (CellState.FAILED, "crashed") if row.placed else (state, "missing_cell")
+            )
+    elif detail and word != "PREEMPTED" and _made_room(row, detail):
+        end = End.PREEMPTED
+        says.append(words.STATES["PREEMPTED"].says or "")
+        finding = "preempted" if state is CellState.FAILED else finding
+    if state is CellState.FAILED and (finding is None or word == "FAILED") and told is None:
         says.append(_end(code, signal))
-    if state in (CellState.FINISHED, CellState.FAILED, CellState.RUNNING):
+    if state in (CellState.FINISHED, CellState.FAILED, CellState.RUNNING) and told is None:
         began = row.started_at or 0.0  # the steps of an earlier start may still be listed
         now = [step for step in steps if (step.started_at or began) >= began]
         state, finding = _by_steps(state, finding, says, failed_steps(now))
@@ -394,16 +438,17 @@ def job_of(row: Listed, detail: Detail | None = None, steps: Sequence[Step] = ()
         signal=(signal or None) if means.over else None,
         restarts=restarts,
         node=row.node,
-        stdout=detail.stdout if detail and begun else None,
-        stderr=detail.stderr if detail and begun else None,
+        stdout=detail.stdout if detail and (begun or restarts) else None,
+        stderr=detail.stderr if detail and (begun or restarts) else None,
         finding=finding,
-        preempted=word == "PREEMPTED",
         reason=words.code(row.reason) if means.state is CellState.PENDING else None,
         limit=row.limit,
         gpus=row.gpus,
         expected_at=row.started_at if state is CellState.PENDING else None,
         at_once=row.at_once,
         steps_read=any(step.id == "batch" and step.ends_at is not None for step in steps),
+        preempted=state is CellState.FAILED and end is End.PREEMPTED,
+        ended_by=end,
     )
 
 
@@ -425,9 +470,37 @@ def _by_steps(
     return state, failed.finding
 
 
-def _from_accounts(row: Listed, steps: Sequence[Step]) -> Job:
+def _never_began(row: Listed, signal: int | None) -> tuple[CellState, list[str]] | None:
+    """The state and words of a job that ended before its script ran; None if it ran, or if that is not known."""
+    word = row.word.upper()
+    if not row.placed and row.took_no_time:
+        if word == "DEADLINE":
+            return CellState.SKIPPED, ["its deadline passed before it could start"]
+        if word == "FAILED":
+            because = f" ({row.reason})" if words.reason(row.reason) else ""
+            return CellState.SKIPPED, [words.REFUSED + because]
+    no_launch = row.reason == words.NO_LAUNCH or signal == words.NO_LAUNCH_SIGNAL
+    if word == "FAILED" and row.took_no_time and no_launch:
+        return CellState.FAILED, [words.NOT_STARTED]
+    return None
+
+
+def _cancelled_by(by: str, own: str | None) -> str:
+    told = f"by user {by}{' (root)' if by == '0' else ''}"
+    if own is None:
+        return told
+    return f"{told}, its own" if by == own else f"{told}, not by its own user"
+
+
+def _made_room(row: Listed, detail: Detail) -> bool:
+    """Slurm chose the job to make room for another one, and it ended then, in whatever way it took the warning."""
+    at, over = detail.preempted_at, row.ends_at
+    return at is not None and over is not None and over >= at
+
+
+def _from_accounts(row: Listed, steps: Sequence[Step], own: str | None) -> Job:
     """A job that the queue no longer has. What the accounts call live without it, nobody can tell of."""
-    job = job_of(row, None, steps)
+    job = job_of(row, None, steps, own)
     if words.meaning(row.word).over:
         return job
     why = f"the accounts say {job.word}, {NOT_QUEUED}"

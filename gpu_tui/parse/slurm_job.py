@@ -23,6 +23,7 @@ class Listed:
     signal: int | None = None
     by: str | None = None  # who cancelled it: a numeric user id
     raw: str | None = None  # the number of this job, also of a task of an array
+    before: str | None = None  # the state that the attempt before it ended with
     workdir: str | None = None
     submit_line: str | None = None  # sbatch and its arguments, joined by spaces without quotes
     stdout: str | None = None  # its patterns (%j) are not expanded
@@ -30,6 +31,17 @@ class Listed:
     limit: float | None = None  # seconds that it may run; None for no limit
     gpus: int | None = None  # that it asks for, on all its nodes
     at_once: int | None = None  # tasks of its array that may run at the same time
+
+    @property
+    def placed(self) -> bool:
+        """False if Slurm printed this row without a node: the job never began."""
+        return self.node is not None or self.partition is None
+
+    @property
+    def took_no_time(self) -> bool:
+        """It took no time, or has no start."""
+        begun, over = self.started_at, self.ends_at
+        return over is not None and (begun is None or begun >= over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +79,8 @@ class Detail:
     submitted: str | None = None
     ends_at: float | None = None
     user: str | None = None
+    uid: str | None = None
+    preempted_at: float | None = None  # when Slurm chose it to make room
     stdout: str | None = None  # with the symbols that scontrol did not expand
     stderr: str | None = None
     batch: bool | None = None

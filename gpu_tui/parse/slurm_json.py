@@ -43,6 +43,8 @@ def _job(row: dict[str, object]) -> Iterator[Detail]:
         submitted=None if submitted is None else str(submitted),
         ends_at=_number(row.get("end_time")) or None,
         user=_text(row.get("user_name")),
+        uid=None if (uid := _number(row.get("user_id"))) is None else str(uid),
+        preempted_at=_number(row.get("preempt_time")) or None,
         stdout=_path(row.get("standard_output")),
         stderr=_path(row.get("standard_error")),
         batch=_flag(row.get("batch_flag")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpu_tui.core.scheduler_end import End
 from gpu_tui.core.sweep import CellState
 
 # Where sites put Slurm's programs when a login without a terminal loads no module.
@@ -53,8 +54,12 @@ STATES: Mapping[str, Meaning] = {
     "CANCELLED": Meaning(CellState.SKIPPED, over=True),
     "REVOKED": Meaning(CellState.SKIPPED, over=True, says="another cluster took it"),
     "FAILED": Meaning(CellState.FAILED, over=True),
-    "LAUNCH_FAILED": Meaning(CellState.FAILED, over=True, says="it could not be started"),
-    "RECONFIG_FAIL": Meaning(CellState.FAILED, over=True, says="its node could not be set up"),
+    "LAUNCH_FAILED": Meaning(
+        CellState.FAILED, "missing_cell", over=True, says="it could not be started"
+    ),
+    "RECONFIG_FAIL": Meaning(
+        CellState.FAILED, "missing_cell", over=True, says="its node could not be set up"
+    ),
     "TIMEOUT": Meaning(
         CellState.FAILED, "time_limit", over=True, says="its time limit ran out"
     ),
@@ -91,6 +96,20 @@ NO_REASON = frozenset({"", "None", "N/A", "(null)"})
 # One reason is a sentence: "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions".
 LONG, NODES_DOWN = "Nodes required for job", "NodesDown"
 LONG_SAYS = "its nodes are down, drained or reserved for jobs in partitions of higher priority"
+# Held after a failure of the cluster: a person must release it.
+FAULTS = frozenset({"launch failed requeued held", "JobHoldMaxRequeue"})
+NO_LAUNCH = "JobLaunchFailure"
+NO_LAUNCH_SIGNAL = 53  # in place of a signal, where slurmd could not start the batch script
+REFUSED = "the cluster refused it, and it never started"
+NOT_STARTED = "it could not be started: see that the directory of its log exists and can be written"
+# How a state word ends an attempt. REQUEUED stands in the accounts alone.
+ENDS: Mapping[str, End] = {
+    "CANCELLED": End.CANCELLED,
+    "TIMEOUT": End.LIMIT,
+    "PREEMPTED": End.PREEMPTED,
+    "REQUEUED": End.REQUEUED,
+    "NODE_FAIL": End.NODE,
+}
 # The beginnings of words for limits that an administrator set.
 QUOTAS = ("QOS", "Assoc", "MaxCpuPerAccount", "MaxMemPerLimit")
 
@@ -109,12 +128,18 @@ def code(word: str) -> str | None:
     return NODES_DOWN if word.startswith(LONG) else word.partition(",")[0]
 
 
+def spelled(reason: str) -> str:
+    """A reason as squeue prints it; scontrol and newer releases write `_` for its spaces."""
+    return reason.replace("_", " ") if reason.islower() else reason
+
+
 def reason(word: str) -> str:
     """Why it waits, in a person's words with Slurm's own; "" where there is no reason to tell."""
     if word in NO_REASON:
         return ""
     if word.startswith(LONG):
         return LONG_SAYS
+    word = spelled(word)
     if known := REASONS.get(word) or REASONS.get(word.partition(",")[0]):
         return f"{word}: {known}"
     return f"{word}: a quota" if word.startswith(QUOTAS) else word

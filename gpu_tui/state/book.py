@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from gpu_tui.core.alarms import ECHO_WITHIN, LASTING, NUMBERS, Alarm, CellAlarms
+from gpu_tui.core.explained_lines import explained, scheduler_line
 from gpu_tui.core.findings import BOUNDS, FIRST_LOOK, QUEUE_LOG, SEEN, Finding, Severity
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.raised import Raised
 from gpu_tui.core.remedies import remedy
 from gpu_tui.core.rules import Condition
+from gpu_tui.core.scheduler_end import JOINS, Says, kind_of
 from gpu_tui.state.seen_before import SeenBefore
 
 FIRST_SECONDS = 60.0  # in which every probe has answered
@@ -47,6 +49,8 @@ class Book:
     recalled: Mapping[str, tuple[Alarm, ...]] = field(default_factory=dict)
     # By cell whose job ended well by its steps: the paths of logs that only steps wrote.
     good_steps: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    # By cell that a scheduler runs: what that says of its end, which goes before the words of its log.
+    says: Mapping[str, Says] = field(default_factory=dict)
     _at: float = 0.0  # of the last look
     _logged: dict[str | None, CellAlarms] = field(default_factory=dict)
     _raised: dict[str | None, Raised] = field(default_factory=dict)  # of the same attempts
@@ -119,19 +123,44 @@ class Book:
 
     def cause(self, cell: str | None) -> Alarm | None:
         """The alarm that ended a cell which ended badly, also from earlier readings of its log."""
-        recalled = self.recalled.get(cell, ()) if cell is not None else ()
+        without = self._explained_by_end(cell)
         dead = (
             alarm
-            for alarm in recalled
+            for alarm in self._recalled(cell)
             if not alarm.past
+            and alarm.label not in without
             and (alarm.severity is Severity.FATAL or alarm.label not in NUMBERS | LASTING)
         )
-        return self.failure(cell, ended=True) or next(dead, None)
+        alarms = self._logged.get(cell)
+        failure = alarms.failure(ended=True, without=without) if alarms is not None else None
+        return failure or next(dead, None)
+
+    def outside(self, cell: str) -> Alarm | None:
+        """The line of a cell's log that says best who ended it from outside."""
+        return scheduler_line(self._alarms(cell))
+
+    def _alarms(self, cell: str | None) -> tuple[Alarm, ...]:
+        """All that the logs of a cell alarmed with, by the logs that are read now, otherwise by earlier readings."""
+        alarms = self._logged.get(cell)
+        own = alarms.all if alarms is not None else ()
+        labels = {alarm.label for alarm in own}
+        return (*own, *(one for one in self._recalled(cell) if one.label not in labels))
+
+    def _recalled(self, cell: str | None) -> tuple[Alarm, ...]:
+        return self.recalled.get(cell, ()) if cell is not None else ()
+
+    def _explained_by_end(self, cell: str | None) -> frozenset[str]:
+        """The labels of the log lines of a cell that its scheduler's end explains."""
+        says = self.says.get(cell or "")
+        if says is None or says.end is None:
+            return frozenset()
+        return explained(self._alarms(cell), says)
 
     def shown(self, cell: str | None) -> Iterator[Alarm]:
         """The alarms of one cell that a person should see, by the logs that are read now."""
         if (alarms := self._logged.get(cell)) is not None:
-            shown = [*alarms.shown(ended=("crashed", cell, None) in self._now)]
+            ended, without = ("crashed", cell, None) in self._now, self._explained_by_end(cell)
+            shown = [*alarms.shown(ended=ended, without=without)]
             for alarm in (one for one in shown if not _named_below(one, shown)):
                 if cell is not None or self._copied_from(alarm) is None:
                     yield alarm
@@ -200,6 +229,7 @@ class Book:
         for (kind, cell, part), finding in self._now.items():
             if kind == "crashed" and cell is not None and self._explained(cell):
                 continue
+            finding = self._with_line(finding)
             same = merged.get((kind, cell, ""))
             if same and part is None:
                 merged[(kind, cell, "")] = _join(same, finding)
@@ -208,18 +238,22 @@ class Book:
         return tuple(sorted(merged.values(), key=lambda f: (f.severity.rank, -f.last_seen, f.kind)))
 
     def _from_logs(self, since: Callable[[str | None, Alarm], str | None]) -> Iterator[Finding]:
-        for cell in self._logged:
-            labels = set()
-            for alarm in self.shown(cell):
-                labels.add(alarm.label)
-                yield self._of_log(alarm, cell, since(cell, alarm))
-            for alarm in self.recalled.get(cell, ()) if cell is not None else ():
+        for cell in [*self._logged, *(self.recalled.keys() - self._logged.keys())]:
+            labels = set(self._explained_by_end(cell))
+            for alarm in (*self.shown(cell), *self._recalled(cell)):
                 if alarm.label not in labels:
+                    labels.add(alarm.label)
                     yield self._of_log(alarm, cell, since(cell, alarm))
-        for name in self.recalled.keys() - self._logged.keys():
-            yield from (
-                self._of_log(alarm, name, since(name, alarm)) for alarm in self.recalled[name]
-            )
+
+    def _with_line(self, finding: Finding) -> Finding:
+        """The finding of an end by its scheduler, with the line of the log that reports this end as evidence."""
+        says = self.says.get(finding.cell or "")
+        if says is None or says.end is None or JOINS[says.end].kind != finding.kind:
+            return finding
+        line = self.outside(finding.cell or "")
+        if line is None or finding.part is not None:
+            return finding
+        return replace(finding, evidence=f"{finding.evidence}; {line.text}", said=line.text)
 
     def _is_made_good(self, alarm: Alarm, cell: str | None) -> bool:
         """Whether the alarm is of a step, and by all its steps the job ended well: another one did the work."""
@@ -232,17 +266,23 @@ class Book:
         made_good = self._is_made_good(alarm, cell) and not alarm.past
         if made_good:
             alarm = replace(alarm, severity=Severity.WARN)
-        cause = self.cause(cell)
+        cause, says = self.cause(cell), self.says.get(cell or "")
+        kind, severity = alarm.kind, alarm.severity
+        if says is not None and alarm.label == "preempted":
+            kind = kind_of(alarm.text, says)
+            severity = Severity.WARN if says.live else severity
+        if says is not None:
+            severity = max(severity, says.most, key=lambda one: one.rank)
         made = Finding(
-            kind=alarm.kind,
-            severity=alarm.severity,
+            kind=kind,
+            severity=severity,
             instance=self.instance,
             evidence=(f"{words}; " if words else "")
             + alarm.told
             + (STEPS_GOOD if made_good else _behind(alarm))
             + self._exit(cell, alarm),
             source=f"log:{alarm.path}:{alarm.number + 1}",
-            remedy=remedy(alarm.kind),
+            remedy=remedy(kind),
             first_seen=alarm.first_seen,
             last_seen=alarm.last_seen,
             cell=cell,

@@ -33,6 +33,7 @@ from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT, gives_no_cell
 from gpu_tui.core.vanished import Vanished
 from gpu_tui.core.went_on import LEAST_BUFFER
+from gpu_tui.state.attempts import Attempts
 from gpu_tui.state.book import Book
 from gpu_tui.state.cost import paid_until_now
 from gpu_tui.state.followed import FollowedLogs
@@ -94,6 +95,7 @@ class InstanceState:
         self.left = {metric.name: LeftQueue(deletes)} if metric else {}
         for name, jobs in self._runs.jobs_before().items():
             self.left[name].recall(jobs)
+        self.attempts = Attempts(history, instance)
         self.last_queue = QueueKept(history, instance)
         self.paces = Paces(history, instance)
         self.runners = RunnersKept(history, instance)
@@ -269,6 +271,9 @@ class InstanceState:
             self.book.restart_log(event.source.path)
             self.ends.forget_log(event.source.path)
             self.found_queues.pop(event.source.path, None)
+            trace = self.cells.get(event.source.cell or "")
+            if self.instance.scheduler is not None and trace and trace.log == event.source.path:
+                del self.cells[event.source.cell or ""]  # its job was started again
             if event.source.cell is None:
                 self.queue_history = QueueHistory()
 

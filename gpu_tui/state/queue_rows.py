@@ -23,6 +23,7 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import ended_by_logs, job_tables
 from gpu_tui.state.joined import Joined
 from gpu_tui.state.known_ends import LOG_ONLY, Sign
+from gpu_tui.state.scheduler_ends import with_scheduler_ends
 from gpu_tui.state.stillness import with_stillness
 from gpu_tui.state.unread import counted_reasons, unread_count, unread_jobs
 from gpu_tui.state.witness import box_time
@@ -67,6 +68,7 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
     }
     with_rows = with_jobs(queue, tables, evidence, box_now=box_now, exits=exits)
     queue = _with_known_ends(kept, with_rows, logs, now)
+    queue = with_scheduler_ends(kept, queue, now)
     if files.useless:
         queue = replace(queue, notes=(*queue.notes, f"no cell is in {files.file}: {OTHER_QUEUE}"))
     if _more_may_follow(kept, tables, now, box_now):

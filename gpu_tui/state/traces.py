@@ -36,6 +36,11 @@ class CellTrace:
     _moved_at: float = 0.0
 
     @property
+    def log(self) -> str:
+        """The path of the log that moved the run last; empty if none did."""
+        return self._log
+
+    @property
     def progress(self) -> Progress:
         """How far this attempt has come."""
         return self.course.progress

@@ -254,7 +254,9 @@ def test_a_task_of_an_array_is_known_by_its_number() -> None:
     assert detail.id == "2_3"
     job = job_of(Listed("2_3", "PENDING", "a", reason="BeginTime"), detail)
     assert "restarted 2 times" in (job.why or "")
-    assert job.stdout is None  # nothing writes there yet
+    assert job.stdout == "/scratch/l/1.out"  # of the attempts before
+    fresh = parse_details(text.replace("Restarts=2", "Restarts=0"))[0]
+    assert job_of(Listed("2_3", "PENDING", "a"), fresh).stdout is None  # nothing writes there yet
 
 
 @pytest.mark.parametrize("word", ["²", "٣", "-1", "9999999"])

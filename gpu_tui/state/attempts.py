@@ -1,0 +1,150 @@
+"""The attempts at each job that its scheduler starts again: how far the one before came, kept in the history.
+
+Slurm begins the log of a requeued job anew unless the job asks for `--open-mode=append`. So what the attempt before
+reached is known only from an earlier look.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from gpu_tui.core.alarms import Alarm
+from gpu_tui.core.course import Course
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.scheduler_end import Attempt, End
+from gpu_tui.core.sweep import CELLS_KEPT, Cell, CellState
+from gpu_tui.state.history import CONTACT_EVERY, History
+from gpu_tui.state.runs_before import box_of
+
+COUNTER = "attempts"
+LONGEST = 200_000  # characters in the history
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """`job`: the id of the job; `at`: the epoch (or step, see `unit`) of the present attempt; the rest as in Attempt."""
+
+    job: str
+    restarts: int = 0
+    at: int | None = None
+    unit: str = "epoch"
+    end: str | None = None
+    reached: int | None = None
+    before: str = "epoch"  # the unit of `reached`
+    began: int | None = None
+
+
+@dataclass(slots=True)
+class _Mark:
+    """What the logs showed when the attempt before was looked at last."""
+
+    course: Course
+    restarts: int
+    at: int | None
+
+
+class Attempts:
+    """Of one box: tell it of each row of its scheduler."""
+
+    def __init__(self, history: History, instance: Instance) -> None:
+        self._history, self._name, self._box = history, instance.name, box_of(instance)
+        self._known = self._read()
+        self._marks: dict[str, _Mark] = {}
+        self._written_at: float | None = None  # None: write at once
+        self._changed = False
+
+    def follow(
+        self, cell: Cell, end: End | None, line: Alarm | None, course: Course | None
+    ) -> Attempt:
+        """The attempt before the present one at the job of `cell`.
+
+        `end`: how that ended; `line`: the line of the log that reports it; `course`: what the logs report of progress.
+        """
+        known = self._known.get(cell.name)
+        if known is None or known.job != cell.job:
+            known = _Known(cell.job or "")
+        at, unit = (cell.epoch, "epoch") if cell.epoch is not None else (cell.step, "step")
+        restarts = known.restarts if cell.restarts is None else cell.restarts
+        if restarts != known.restarts:
+            known = _Known(known.job, restarts, None, unit, None, known.at, known.unit)
+            self._written_at = None
+        waits = cell.state is CellState.PENDING
+        if restarts and end is not None and (waits or known.end is None):
+            known = replace(known, end=end.value)
+        if restarts and waits and at is not None:  # its log still is that of the attempt before
+            known = replace(known, reached=at, before=unit)
+        elif restarts and not waits and known.began is None:
+            if line is not None and line.reached is not None:
+                known = replace(known, reached=line.reached, before="epoch")
+            known = replace(known, began=self._began(cell.name, known, line, course, at))
+        present = not restarts or known.began is not None
+        if present and not waits:
+            known = replace(known, at=known.at if at is None else at, unit=unit)
+        if (present or waits) and course is not None:
+            self._marks[cell.name] = _Mark(course, course.restarts, at)
+        if known != self._known.get(cell.name) and (restarts or known.at is not None):
+            self._known.pop(cell.name, None)
+            self._known[cell.name] = known
+            self._changed = True
+        said = None if known.end is None else End(known.end)
+        began = known.began if known.before == known.unit else None
+        return Attempt(said, restarts, known.reached, began, known.before)
+
+    def _began(
+        self, name: str, known: _Known, line: Alarm | None, course: Course | None, at: int | None
+    ) -> int | None:
+        """The first epoch of the present attempt; None while its log has only those of the attempt before."""
+        if line is not None and line.reached is not None:
+            return line.begun
+        if at is None or course is None:
+            return None
+        mark, low, reached = self._marks.get(name), course.lowest, known.reached
+        low = at if low is None else low
+        if mark is not None and mark.course is course:  # the same log, as it was followed
+            anew = course.restarts > mark.restarts or (mark.at is not None and at < mark.at)
+            return low if anew else (None if at == mark.at else at)
+        if reached is None or at == reached:
+            return None
+        if (
+            line is None or course.restarts
+        ):  # with its line a log of both attempts would have that line
+            return low
+        return min(at, reached + 1)
+
+    def keep(self, at: float) -> None:
+        """Write changes to the history."""
+        last = self._written_at
+        if not self._changed or (last is not None and 0 <= at - last < CONTACT_EVERY):
+            return
+        while len(self._known) > CELLS_KEPT:
+            del self._known[next(iter(self._known))]
+        self._marks = {name: mark for name, mark in self._marks.items() if name in self._known}
+        rows = [json.dumps({"name": name, **asdict(one)}) for name, one in self._known.items()]
+        while rows and sum(map(len, rows)) > LONGEST:
+            rows.pop(0)
+        self._changed, self._written_at = False, at
+        text = f"[{json.dumps(self._box)},[{','.join(rows)}]]"
+        self._history.set_counter(self._name, COUNTER, text, at)
+
+    def _read(self) -> dict[str, _Known]:
+        """Those kept for this box; empty if the history's text is not valid."""
+        try:
+            box, rows = json.loads(self._history.counter(self._name, COUNTER) or "[null, []]")
+            known = dict(map(_known, rows[:CELLS_KEPT]))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return {}
+        return known if box == self._box else {}
+
+
+def _known(row: dict[str, Any]) -> tuple[str, _Known]:
+    name, end = str(row["name"]), row["end"]
+    numbers = {
+        key: row[key] if row[key] is None else int(row[key]) for key in ("at", "reached", "began")
+    }
+    one = _Known(
+        str(row["job"]), int(row["restarts"]), unit=str(row["unit"]), before=str(row["before"]),
+        end=None if end is None else End(end).value, **numbers,
+    )  # fmt: skip
+    return name, one
