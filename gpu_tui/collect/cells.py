@@ -354,9 +354,11 @@ def _ended_at(job: Job) -> float:
 
 def _is_over(job: Job) -> bool:
     """Whether the job ran and ended; not every list says when. One that was put back into its queue has a log."""
-    if job.state is CellState.PENDING and job.restarts:
-        return True
-    return job.finished_at is not None or job.state in (*ENDED, CellState.CANNOT_TELL)
+    return (
+        job.waits_again
+        or job.finished_at is not None
+        or job.state in (*ENDED, CellState.CANNOT_TELL)
+    )
 
 
 def _with_gone(told: _Jobs, known: _Jobs) -> _Jobs:

@@ -100,6 +100,11 @@ class Job:
         """It runs now, as far as its scheduler knows."""
         return self.state is CellState.RUNNING
 
+    @property
+    def waits_again(self) -> bool:
+        """It waits after an earlier attempt, whose log is there."""
+        return self.state is CellState.PENDING and bool(self.restarts)
+
 
 @dataclass(frozen=True, slots=True)
 class JobTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,7 +16,8 @@ from slurm_accounts import AccountingSlurm
 from slurm_lab import CONF, Slurm, pause, started
 
 from gpu_tui.collect import probe_slurm
-from gpu_tui.core.fleet import Fleet, ProviderAccess
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import Fleet, ProviderAccess, SchedulerScope
 from gpu_tui.core.mask import Mask
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.verdict import Verdict
@@ -60,13 +62,15 @@ async def watched(box: Sshd, state: Path) -> AsyncIterator[tuple[Room, Tap]]:
         yield room, tap
 
 
-async def until(room: Room, tap: Tap, fits: Callable[[InstanceView], bool]) -> InstanceView:
-    view = room.store.view(room.clock.now())["login"]
+async def until(
+    room: Room, tap: Tap, fits: Callable[[InstanceView], bool], name: str = "login"
+) -> InstanceView:
+    view = room.store.view(room.clock.now())[name]
     try:
         async with asyncio.timeout(90):
             while not fits(view):
                 await tap.next(1.0)
-                view = room.store.view(room.clock.now())["login"]
+                view = room.store.view(room.clock.now())[name]
     except TimeoutError:
         cells = [f"{cell.name} {cell.state} {cell.why}" for cell in view.queue.cells]
         raise AssertionError(f"{view.because} {cells}") from None
@@ -86,10 +90,15 @@ def kinds(view: InstanceView, job: str) -> set[str]:
     return {one.kind for one in view.findings if cell is not None and one.cell == cell.name}
 
 
+def evidence(view: InstanceView, job: str) -> str:
+    cell = cell_of(view, job)
+    return " ".join(one.evidence for one in view.findings if cell and one.cell == cell.name)
+
+
 async def test_a_time_limit_a_preemption_and_too_much_memory(
     own: Slurm, make_box: Callable[..., Sshd], tmp_path: Path
 ) -> None:
-    late = own.submit("sleep 300", "-t", "1", name="late")
+    late = own.submit("echo 'Epoch 7/60'; sleep 300", "-t", "1", name="late")
     eats = own.submit(f"{EAT} 2>&1", "--mem", "64", "-t", "5", name="eats")
     async with watched(make_box("login", env=own.env), tmp_path / "state") as (room, tap):
         await until(room, tap, ended(late, CellState.RUNNING))
@@ -101,9 +110,10 @@ async def test_a_time_limit_a_preemption_and_too_much_memory(
         await until(room, tap, ended(spot, CellState.RUNNING))
         own.submit("sleep 300", "-n", "8", name="first")
         view = await until(room, tap, ended(late))
-        assert "time_limit" in kinds(view, late)
+        view = await until(room, tap, lambda view: "DUE TO TIME LIMIT" in evidence(view, late))
+        assert kinds(view, late) == {"time_limit"}
         view = await until(room, tap, ended(spot))
-        assert "preempted" in kinds(view, spot)
+        assert kinds(view, spot) == {"preempted"}
 
 
 async def test_a_controller_that_goes_and_comes_back(
@@ -207,3 +217,56 @@ async def test_the_log_of_a_job_that_the_controller_forgot_is_read_to_its_end(
         assert since is not None
         ended = [since[name] for name in ("done", "failed", "suspicious")]
         assert ended == ([1, 1, 1] if last.done == 0 else [0, 0, 0])
+
+
+TRAIN = """
+for n in $(seq 7); do echo "Epoch $n/60"; done
+exec sleep 300
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root submits a job as another user")
+async def test_the_accounts_name_who_ended_each_attempt(
+    booked: Slurm, make_box: Callable[..., Sshd], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe_slurm, "ACCOUNT_BEATS", 1)
+    nobody = pwd.getpwnam("nobody").pw_uid
+    out = tmp_path / "out"
+    out.mkdir()
+    out.chmod(0o1777)
+    for above in (tmp_path, *tmp_path.parents[:2]):  # pytest's own
+        above.chmod(0o755)
+    train = booked.root / "train.sh"
+    spot = booked.submit(TRAIN, "-p", "spot", "-o", f"{out}/%j.out", name="spot")
+    array = booked.submit("sleep 300", "--array=1-4", "-o", f"{out}/%A_%a.out", name="array")
+    train.write_text(f"#!/bin/sh\n{TRAIN}")
+    words = ("sbatch", "--parsable", f"--uid={nobody}", "-D", "/tmp", "-o", f"{out}/%j.out")
+    removed = booked.run(*words, str(train))
+    for job in (spot, f"{array}_4", removed):
+        while booked.run("squeue", "-h", "-j", job, "-o", "%T") != "RUNNING":
+            pause()
+    booked.run("scancel", array, removed)
+    first = booked.submit("sleep 300", "-n", "8", name="first")
+    while booked.run("squeue", "-h", "-j", spot, "-o", "%T") != "PENDING":
+        pause()
+    booked.run("scancel", first)
+    booked.run("scontrol", "update", f"JobId={spot}", "StartTime=now")
+    while booked.run("squeue", "-h", "-j", spot, "-o", "%T") != "RUNNING":
+        pause()
+    # Its log began anew: only the accounts know of the preemption.
+    async with watched(make_box("login", env=booked.env), tmp_path / "state") as (room, tap):
+        view = await until(room, tap, lambda view: "preempted" in kinds(view, spot))
+        cell = cell_of(view, spot)
+        assert cell is not None
+        assert (cell.state, cell.restarts) == (CellState.RUNNING, 1)
+        assert {one.severity for one in view.findings} <= {Severity.WARN}
+        tasks = [cell_of(view, f"{array}_{task}") for task in range(1, 5)]
+        assert {task.state for task in tasks if task} == {CellState.SKIPPED}
+        assert not any(kinds(view, f"{array}_{task}") for task in range(1, 5))
+    theirs = make_box("theirs", env=booked.env).instance(
+        "theirs", scheduler="slurm", scheduler_scope=SchedulerScope(user="nobody")
+    )
+    async with open_fleet(Fleet(None, (theirs,)), state=tmp_path / "state") as (room, tap):
+        view = await until(room, tap, ended(removed), "theirs")
+        assert kinds(view, removed) == {"crashed"}
+        assert "by user 0 (root), not by its own user" in evidence(view, removed)
