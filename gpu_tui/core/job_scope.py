@@ -22,7 +22,7 @@ SOURCE = "Slurm"  # of the table
 REASONS = (INTERACTIVE, REFUSED, UNMATCHED, OLDER)
 NO_MATCH = "no job matches "
 # Words for the ends of jobs that the cluster did not refuse, though no node may be known of them.
-ENDED_UNSEEN = ("CANCELLED", LEFT, UNRUN, UNSEEN)
+ENDED_UNSEEN = ("CANCELLED", "DEADLINE", LEFT, UNRUN, UNSEEN)
 LATELY = 86_400.0  # seconds since its end: a job counts for a day, whatever was submitted after it
 SLACK = 3_600.0  # seconds between the first and the last submission of one sweep
 CUT = "…"  # at the end of a name that was cut

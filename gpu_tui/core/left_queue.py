@@ -221,7 +221,8 @@ def _is_over(job: Job) -> bool:
 
 def _filled(job: Job, known: Job | None) -> Job:
     """The job with what an earlier list said of its logs, if this one does not."""
-    if known is None or job.state is CellState.PENDING or job.stdout is not None:
+    fresh = job.state is CellState.PENDING and not job.restarts
+    if known is None or fresh or job.stdout is not None:
         return job
     if (
         None not in (job.submitted_at, known.submitted_at)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpu_tui.core.alarms import Alarm
 from gpu_tui.core.cut_short import COMPLETE
+from gpu_tui.core.left_queue import LEFT
 from gpu_tui.core.scheduler_end import (
     JOINS,
     Attempt,
@@ -17,6 +18,7 @@ from gpu_tui.core.scheduler_end import (
     with_restart,
 )
 from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.state.instance import InstanceState
 
 LIVE = frozenset({CellState.PENDING, CellState.RUNNING})
@@ -55,7 +57,8 @@ def _with_end(kept: InstanceState, cell: Cell, says: dict[str, Says]) -> Cell:
 
 def _end_of(cell: Cell, line: Alarm | None) -> End | None:
     """How the last attempt ended. Of a job that is not over slurmstepd's line in the log may be newer than the list."""
-    if cell.state not in LIVE and cell.state is not CellState.CANNOT_TELL:
+    unlisted = cell.state is CellState.CANNOT_TELL or cell.status == LEFT
+    if cell.state not in LIVE and not unlisted:
         return cell.ended_by
     told = None if line is None else line_end(line.text)
     if cell.state is CellState.PENDING and line is not None and line.past and cell.ended_by:
@@ -98,6 +101,8 @@ def _over(cell: Cell, end: End, attempt: Attempt) -> Cell:
             return cell
         why = _headed(cell.why, MADE_ROOM)
         return replace(cell, state=CellState.SUSPICIOUS, why=why, finding=join.kind)
+    if cell.state is CellState.FAILED and cell.status == LEFT:
+        return _left(cell, end, attempt)
     if cell.state in (CellState.FAILED, CellState.SUSPICIOUS):
         if end is not End.PREEMPTED:
             return cell
@@ -111,6 +116,19 @@ def _over(cell: Cell, end: End, attempt: Attempt) -> Cell:
         untold = cell.finding if cell.state is CellState.RUNNING else None
         return replace(cell, finding=untold, ended_by=end)
     return replace(cell, finding=join.kind, end_words=words, ended_by=end)
+
+
+def _left(cell: Cell, end: End, attempt: Attempt) -> Cell:
+    """A job that its scheduler no longer lists, and that failed by its log: the line may say who ended it."""
+    kind = JOINS[end].kind
+    if line_end(cell.why or "") is not end:
+        return cell  # something else failed before
+    words = f"{LEFT}: {ended_words(end, attempt)}"
+    if kind is not None:
+        return replace(cell, finding=kind, why=words, end_words=words, ended_by=end)
+    if end is End.REQUEUED:
+        return replace(cell, state=CellState.CANNOT_TELL, why=words, finding=UNTOLD, ended_by=end)
+    return replace(cell, state=CellState.SKIPPED, why=words, finding=None, ended_by=end)
 
 
 def _headed(why: str | None, words: str) -> str:

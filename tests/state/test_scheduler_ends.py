@@ -249,6 +249,37 @@ def test_what_failed_long_before_the_time_limit_is_told_as_well() -> None:
     assert {found.kind for found in login.findings()} == {"time_limit", "crashed"}
 
 
+@pytest.mark.parametrize(
+    ("end", "state", "kinds", "severity"),
+    [
+        (TO_JOB, CellState.SKIPPED, [], Severity.NONE),
+        (TO_STEP, CellState.SKIPPED, [], Severity.NONE),
+        (INTERRUPTED, CellState.SKIPPED, [], Severity.NONE),
+        (RAISED + TO_JOB, CellState.FAILED, ["crashed"], Severity.WARN),
+        (due("TIME LIMIT"), CellState.FAILED, ["time_limit"], Severity.SERIOUS),
+        (due("PREEMPTION"), CellState.FAILED, ["preempted"], Severity.SERIOUS),
+        (due("NODE FAILURE"), CellState.FAILED, ["hardware"], Severity.SERIOUS),
+        (RAISED, CellState.FAILED, ["crashed"], Severity.FATAL),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_job_that_left_its_list_ended_as_slurm_said_in_its_log(
+    end: str, state: CellState, kinds: list[str], severity: Severity, late: bool
+) -> None:
+    login = Login()
+    login.look("RUNNING")
+    login.log(epochs(1, 30) + ("" if late else end))
+    login.view()
+    login.jobs()  # MinJobAge is over, and no accounts are kept
+    if late:
+        login.log(end)
+    assert login.cell().state is state
+    found = login.findings()
+    assert [one.kind for one in found] == kinds
+    assert {one.severity for one in found} == ({severity} if kinds else set())
+    assert "left the queue between two checks" in (login.cell().why or "")
+
+
 def test_a_line_is_enough_where_the_list_has_the_job_no_more() -> None:
     gone = Job(
         "10", "10·train", CellState.CANNOT_TELL, "RUNNING", why="left the queue between two checks"
