@@ -349,7 +349,8 @@ def _ended_at(job: Job) -> float:
     """When a job ended, by the box's clock; 0 if that is not known. A job whose log alone may say how it ended comes
     after all others: of many logs the last are read.
     """
-    return inf if job.state is CellState.CANNOT_TELL else job.finished_at or 0.0
+    only = job.waits_again or job.state is CellState.CANNOT_TELL
+    return inf if only else job.finished_at or 0.0
 
 
 def _is_over(job: Job) -> bool:

@@ -124,7 +124,7 @@ def kind_of(text: str, says: Says) -> str:
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """The attempt before the present one. `reached`: its last epoch; `began`: the first epoch of the present attempt,
-    None until it reports one. `unit`: the word for both, epoch or step.
+    None until it reports one. `unit`: the word for both, epoch or step. `exact`: its log was read to its end.
     """
 
     end: End | None
@@ -132,6 +132,7 @@ class Attempt:
     reached: int | None = None
     began: int | None = None
     unit: str = "epoch"
+    exact: bool = True
 
     @property
     def lost(self) -> int | None:
@@ -154,6 +155,8 @@ def again_words(attempt: Attempt, *, waits: bool) -> str:
     if attempt.began is None:
         return f"{told}; runs again"
     lost = attempt.lost
+    if lost and not attempt.exact:
+        return f"{told}; ran again from epoch {attempt.began}, at least {lost} epochs lost"
     if not lost and attempt.unit == "step":
         return f"{told}; went on from step {attempt.began}"
     if not lost:
@@ -173,6 +176,7 @@ def with_restart(words: str, restarts: int, *, waits: bool) -> str:
 def _after(words: str, attempt: Attempt) -> str:
     if attempt.reached is None:
         return words
+    later = "" if attempt.exact else " or later"
     if attempt.unit == "step":
-        return f"{words} after step {attempt.reached}"
-    return f"{words} after epoch {attempt.reached}"
+        return f"{words} after step {attempt.reached}{later}"
+    return f"{words} after epoch {attempt.reached}{later}"

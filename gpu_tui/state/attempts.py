@@ -34,6 +34,7 @@ class _Known:
     reached: int | None = None
     before: str = "epoch"  # the unit of `reached`
     began: int | None = None
+    exact: bool = False  # otherwise the attempt before may have come further than `reached`
 
 
 @dataclass(slots=True)
@@ -53,6 +54,7 @@ class Attempts:
         self._known = self._read()
         self._marks: dict[str, _Mark] = {}
         self._written_at: float | None = None  # None: write at once
+        self._first: float | None = None  # when it was asked to write first
         self._changed = False
 
     def follow(
@@ -66,46 +68,60 @@ class Attempts:
         if known is None or known.job != cell.job:
             known = _Known(cell.job or "")
         at, unit = (cell.epoch, "epoch") if cell.epoch is not None else (cell.step, "step")
+        unit = known.unit if at is None else unit
         restarts = known.restarts if cell.restarts is None else cell.restarts
         if restarts != known.restarts:
-            known = _Known(known.job, restarts, None, unit, None, known.at, known.unit)
-            self._written_at = None
+            known = _Known(
+                known.job, restarts, unit=known.unit, reached=known.at, before=known.unit
+            )
         waits = cell.state is CellState.PENDING
         if restarts and end is not None and (waits or known.end is None):
             known = replace(known, end=end.value)
-        if restarts and waits and at is not None:  # its log still is that of the attempt before
-            known = replace(known, reached=at, before=unit)
-        elif restarts and not waits and known.began is None:
-            if line is not None and line.reached is not None:
-                known = replace(known, reached=line.reached, before="epoch")
-            known = replace(known, began=self._began(cell.name, known, line, course, at))
-        present = not restarts or known.began is not None
-        if present and not waits:
-            known = replace(known, at=known.at if at is None else at, unit=unit)
-        if (present or waits) and course is not None:
+        if restarts:
+            known = self._before(cell.name, known, line, course, at, unit, waits=waits)
+        if not waits and at is not None and (not restarts or known.began is not None):
+            known = replace(known, at=at, unit=unit)
+        if course is not None and (waits or not restarts or known.began is not None):
             self._marks[cell.name] = _Mark(course, course.restarts, at)
-        if known != self._known.get(cell.name) and (restarts or known.at is not None):
-            self._known.pop(cell.name, None)
-            self._known[cell.name] = known
-            self._changed = True
+        self._note(cell.name, known)
         said = None if known.end is None else End(known.end)
         began = known.began if known.before == known.unit else None
-        return Attempt(said, restarts, known.reached, began, known.before)
+        return Attempt(said, restarts, known.reached, began, known.before, exact=known.exact)
+
+    def _before(
+        self,
+        name: str,
+        known: _Known,
+        line: Alarm | None,
+        course: Course | None,
+        at: int | None,
+        unit: str,
+        *,
+        waits: bool,
+    ) -> _Known:
+        """With how far the attempt before came, and where the present one began."""
+        if line is not None and line.reached is not None:  # one log holds both
+            known = replace(known, reached=line.reached, before="epoch", exact=True)
+            return known if waits else replace(known, began=line.begun)
+        if waits:  # its log still is that of the attempt before
+            seen = at is not None and course is not None
+            return replace(known, reached=at, before=unit, exact=True) if seen else known
+        if known.began is not None or at is None or course is None:
+            return known
+        return replace(known, began=self._began(name, known, line, course, at))
 
     def _began(
-        self, name: str, known: _Known, line: Alarm | None, course: Course | None, at: int | None
+        self, name: str, known: _Known, line: Alarm | None, course: Course, at: int
     ) -> int | None:
-        """The first epoch of the present attempt; None while its log has only those of the attempt before."""
-        if line is not None and line.reached is not None:
-            return line.begun
-        if at is None or course is None:
-            return None
+        """The first epoch of the present attempt; None while its log has only those of the attempt before, or where it
+        was not read from its start.
+        """
         mark, low, reached = self._marks.get(name), course.lowest, known.reached
         low = at if low is None else low
         if mark is not None and mark.course is course:  # the same log, as it was followed
             anew = course.restarts > mark.restarts or (mark.at is not None and at < mark.at)
             return low if anew else (None if at == mark.at else at)
-        if reached is None or at == reached:
+        if reached is None or at == reached or low > reached + 1:
             return None
         if (
             line is None or course.restarts
@@ -113,10 +129,24 @@ class Attempts:
             return low
         return min(at, reached + 1)
 
+    def _note(self, name: str, known: _Known) -> None:
+        old = self._known.get(name)
+        if known == old or not (known.restarts or known.at is not None):
+            return
+        if old is None or replace(old, at=known.at) != known:
+            self._written_at = None  # write at once
+        self._known.pop(name, None)
+        self._known[name] = known
+        self._changed = True
+
     def keep(self, at: float) -> None:
-        """Write changes to the history."""
+        """Write changes to the history. A watch that has just begun may be a single look: it writes each of them."""
         last = self._written_at
-        if not self._changed or (last is not None and 0 <= at - last < CONTACT_EVERY):
+        self._first = at if self._first is None else self._first
+        rests = (
+            last is not None and 0 <= at - last < CONTACT_EVERY and at - self._first > CONTACT_EVERY
+        )
+        if not self._changed or rests:
             return
         while len(self._known) > CELLS_KEPT:
             del self._known[next(iter(self._known))]
@@ -145,6 +175,6 @@ def _known(row: dict[str, Any]) -> tuple[str, _Known]:
     }
     one = _Known(
         str(row["job"]), int(row["restarts"]), unit=str(row["unit"]), before=str(row["before"]),
-        end=None if end is None else End(end).value, **numbers,
+        end=None if end is None else End(end).value, exact=row["exact"] is True, **numbers,
     )  # fmt: skip
     return name, one

@@ -51,7 +51,7 @@ def _with_end(kept: InstanceState, cell: Cell, says: dict[str, Says]) -> Cell:
         return _again(cell, attempt)
     if end is None:
         return cell
-    attempt = replace(attempt, reached=cell.epoch, unit="epoch")
+    attempt = replace(attempt, reached=cell.epoch, unit="epoch", exact=True)
     return _over(cell, end, attempt)
 
 
@@ -90,6 +90,7 @@ def _again(cell: Cell, attempt: Attempt) -> Cell:
         finding=finding,
         end_words=told if finding == kind and kind is not None else None,
         ended_by=attempt.end,
+        restarted=True,
     )
 
 
@@ -106,8 +107,10 @@ def _over(cell: Cell, end: End, attempt: Attempt) -> Cell:
     if cell.state in (CellState.FAILED, CellState.SUSPICIOUS):
         if end is not End.PREEMPTED:
             return cell
-        words = ended_words(end, attempt)
-        return replace(cell, why=_headed(cell.why, words), end_words=_headed(cell.why, words))
+        why = cell.why or ""
+        if attempt.reached is not None:
+            why = _headed(why, ended_words(end, attempt))
+        return replace(cell, why=why, end_words=why, finding=join.kind)
     if cell.state is CellState.SKIPPED or cell.state is CellState.PENDING:
         return cell
     # By its log alone: the list is older than this line, or has the job no more.
@@ -115,7 +118,7 @@ def _over(cell: Cell, end: End, attempt: Attempt) -> Cell:
     if join.kind is None:
         untold = cell.finding if cell.state is CellState.RUNNING else None
         return replace(cell, finding=untold, ended_by=end)
-    return replace(cell, finding=join.kind, end_words=words, ended_by=end)
+    return replace(cell, finding=join.kind, end_words=words, ended_by=end, restarted=True)
 
 
 def _left(cell: Cell, end: End, attempt: Attempt) -> Cell:

@@ -107,6 +107,5 @@ def _runners(instance: Instance) -> Iterator[Metric[Any]]:
 
 
 def _running(view: InstanceView) -> Iterator[Job]:
-    """The jobs that run, and those that were put back into their queue: their logs say how far they came."""
     tables = (view.track(metric).value for metric in JOBS)
-    return (job for table in tables if table for job in table.jobs if job.live or job.waits_again)
+    return (job for table in tables if table for job in table.jobs if job.live)

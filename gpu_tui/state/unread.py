@@ -98,6 +98,23 @@ def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
     return told
 
 
+def ends_unread(kept: InstanceState, now: float) -> bool:
+    """Whether the log of a scheduler's job that is over, or was put back into its queue, is still to be read.
+
+    Of more logs than are read at once nobody waits for the older ones.
+    """
+    metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
+    table = kept.fresh(metric, now) if metric is not None else None
+    if table is None or not kept.link.live:
+        return False
+    table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
+    logs = [(job.stdout, job.live) for job in table.jobs if job.stdout is not None]
+    if len(logs) > READ_MOST:
+        return False
+    read = kept.logs.paths | kept.logs.failed.keys()
+    return any(not live and path not in read for path, live in logs)
+
+
 def _unread(job: Job, failed: Mapping[str, str], opened: Collection[str]) -> str | None:
     path = job.stdout or job.stderr
     if job.unread is not None:

@@ -353,8 +353,47 @@ def test_a_restart_between_two_looks_is_noticed_by_its_count() -> None:
     login.log(epochs(1, 2))
     assert login.findings() == ()  # the reason is not known
     assert login.cell().why == (
-        "RUNNING: put back after epoch 13; ran again from epoch 1, 13 epochs lost; restarted 2 times"
+        "RUNNING: put back after epoch 13 or later; ran again from epoch 1, at least 13 epochs lost; restarted 2 times"
     )
+
+
+def test_a_log_that_was_not_read_to_its_end_gives_a_bound() -> None:
+    login = Login()
+    login.look("RUNNING")
+    login.log(epochs(1, 38))
+    login.view()
+    login = Login(login.history)  # a check of cron, before it has read any log
+    login.look("PENDING", 1, why="BeginTime", node="")
+    assert "put back after epoch 38 or later, back in the queue" in (login.cell().why or "")
+    login.log(epochs(1, 87) + due("PREEMPTION"), backlog=True)
+    assert "preempted after epoch 87, back in the queue" in (login.cell().why or "")
+
+
+def test_a_log_in_the_middle_of_being_read_leaves_no_trace() -> None:
+    login = Login()
+    login.look("RUNNING")
+    login.log(epochs(1, 38))
+    login.view()
+    login = Login(login.history)
+    login.look("RUNNING", 1)
+    login.view()
+    for part in (epochs(1, 20), epochs(21, 74), due("JOB REQUEUE") + epochs(1, 3)):
+        login.log(part, backlog=True)
+        login.view()
+    words = "requeued after epoch 74; ran again from epoch 1, 74 epochs lost"
+    assert words in (login.cell().why or "")
+
+
+def test_a_long_log_of_which_the_end_is_read_does_not_say_where_the_attempt_began() -> None:
+    login = Login()
+    login.look("RUNNING")
+    login.log(epochs(1, 7) + due("PREEMPTION"))
+    login.look("PENDING", 1, why="BeginTime", node="")
+    login.view()
+    login = Login(login.history)
+    login.look("RUNNING", 1)
+    login.log(epochs(30, 35), backlog=True)
+    assert "preempted after epoch 7; runs again; restarted 1 time" in (login.cell().why or "")
 
 
 @pytest.mark.parametrize("truncated", [True, False])
