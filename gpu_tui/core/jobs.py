@@ -265,7 +265,11 @@ def _doubted(row: Cell, against: str) -> Cell:
 
 
 def _ended_by(job: Job) -> End | None:
-    return job.ended_by or (End.PREEMPTED if job.preempted else WORDS.get(job.word))
+    if job.ended_by is not None:
+        return job.ended_by
+    if job.word == "CANCELLED" and job.finding is not None:
+        return End.REMOVED  # as an earlier watch kept it
+    return End.PREEMPTED if job.preempted else WORDS.get(job.word)
 
 
 def _counted(row: Cell) -> Cell:

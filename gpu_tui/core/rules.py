@@ -58,7 +58,7 @@ LIMIT_RAN_OUT = (
 )
 REMOVED = "Ask that user for the reason before you submit it again."
 NODE_FAILED = "Its node failed, not the program. See that it runs again from its last checkpoint; sinfo -R names the nodes."
-GOES_ON = "The scheduler runs it again by itself. See that it resumes from its last checkpoint."
+GOES_ON = "The scheduler runs it again if it may be requeued. See that it resumes from its last checkpoint."
 HOP_SHUT = "No way through the jump host. That is not a dead run: see to the jump host first."
 HOP_KEY = "The jump host's key is not the known one. Compare the fingerprint with whoever runs it before you change known_hosts."
 GPU_REMEDIES = {  # where no rerun of the program can help

@@ -46,8 +46,13 @@ JOINS: Mapping[End, Join] = {
     End.PREEMPTED: Join("preempted", "preempted"),
     End.NODE: Join("hardware", "its node failed"),
 }
-# Words of Kubernetes for a pod or a Job; Slurm's stand in parse/slurm_words.
+# How a state word of Slurm ends an attempt, and one of Kubernetes. REQUEUED stands in the accounts alone.
 WORDS: Mapping[str, End] = {
+    "CANCELLED": End.CANCELLED,
+    "TIMEOUT": End.LIMIT,
+    "PREEMPTED": End.PREEMPTED,
+    "REQUEUED": End.REQUEUED,
+    "NODE_FAIL": End.NODE,
     "Suspended": End.CANCELLED,
     "Terminating": End.CANCELLED,
     "DeadlineExceeded": End.LIMIT,

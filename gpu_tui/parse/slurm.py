@@ -19,7 +19,7 @@ from gpu_tui.core.log_cells import NOT_YET
 from gpu_tui.core.logs import may_follow
 from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
-from gpu_tui.core.scheduler_end import End
+from gpu_tui.core.scheduler_end import WORDS, End
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
 from gpu_tui.parse.slurm_job import Detail, Listed, Step
@@ -324,7 +324,7 @@ def job_table(
             rows[row.id] = replace(
                 newer, stdout=old.stdout, stderr=old.stderr, restarts=old.restarts
             )
-        elif old is not None and (end := words.ENDS.get(row.before or row.word)) is not None:
+        elif old is not None and (end := WORDS.get(row.before or row.word)) is not None:
             rows[row.id] = replace(old, ended_by=old.ended_by or end)  # of its last attempt
     for id in _interactive(rows, known, accounts):
         rows[id] = replace(rows[id], interactive=True)
@@ -395,7 +395,7 @@ def job_of(
             state, finding = CellState.SKIPPED, "missing_cell"
         elif words.spelled(row.reason) in words.FAULTS:
             finding = "missing_cell"
-    end = words.ENDS.get(word)
+    end = WORDS.get(word)
     told = _never_began(row, signal) if means.over else None
     if told is not None:
         state, says = told
@@ -410,7 +410,7 @@ def job_of(
             )
     elif detail and word != "PREEMPTED" and _made_room(row, detail):
         end = End.PREEMPTED
-        says.append(words.STATES["PREEMPTED"].says or "")
+        says.append((words.STATES["PREEMPTED"].says or "") if means.over else words.MAKES_ROOM)
         finding = "preempted" if state is CellState.FAILED else finding
     if state is CellState.FAILED and (finding is None or word == "FAILED") and told is None:
         says.append(_end(code, signal))
@@ -493,7 +493,7 @@ def _cancelled_by(by: str, own: str | None) -> str:
 
 
 def _made_room(row: Listed, detail: Detail) -> bool:
-    """Slurm chose the job to make room for another one, and it ended then, in whatever way it took the warning."""
+    """Slurm chose the job to make room for another one. It ends then, in whatever way it takes the warning."""
     at, over = detail.preempted_at, row.ends_at
     return at is not None and over is not None and over >= at
 

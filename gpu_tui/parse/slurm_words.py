@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpu_tui.core.scheduler_end import End
 from gpu_tui.core.sweep import CellState
 
 # Where sites put Slurm's programs when a login without a terminal loads no module.
@@ -100,16 +99,9 @@ LONG_SAYS = "its nodes are down, drained or reserved for jobs in partitions of h
 FAULTS = frozenset({"launch failed requeued held", "JobHoldMaxRequeue"})
 NO_LAUNCH = "JobLaunchFailure"
 NO_LAUNCH_SIGNAL = 53  # in place of a signal, where slurmd could not start the batch script
+MAKES_ROOM = "it was told to make room for a job of higher priority"
 REFUSED = "the cluster refused it, and it never started"
 NOT_STARTED = "it could not be started: see that the directory of its log exists and can be written"
-# How a state word ends an attempt. REQUEUED stands in the accounts alone.
-ENDS: Mapping[str, End] = {
-    "CANCELLED": End.CANCELLED,
-    "TIMEOUT": End.LIMIT,
-    "PREEMPTED": End.PREEMPTED,
-    "REQUEUED": End.REQUEUED,
-    "NODE_FAIL": End.NODE,
-}
 # The beginnings of words for limits that an administrator set.
 QUOTAS = ("QOS", "Assoc", "MaxCpuPerAccount", "MaxMemPerLimit")
 

@@ -52,7 +52,7 @@ def _with_end(kept: InstanceState, cell: Cell, says: dict[str, Says]) -> Cell:
     if end is None:
         return cell
     attempt = replace(attempt, reached=cell.epoch, unit="epoch", exact=True)
-    return _over(cell, end, attempt)
+    return _over(kept, cell, end, attempt)
 
 
 def _end_of(cell: Cell, line: Alarm | None) -> End | None:
@@ -94,7 +94,7 @@ def _again(cell: Cell, attempt: Attempt) -> Cell:
     )
 
 
-def _over(cell: Cell, end: End, attempt: Attempt) -> Cell:
+def _over(kept: InstanceState, cell: Cell, end: End, attempt: Attempt) -> Cell:
     join = JOINS[end]
     if cell.state is CellState.FINISHED and end is End.PREEMPTED:
         share = replace(cell, state=CellState.RUNNING).share
@@ -114,6 +114,9 @@ def _over(cell: Cell, end: End, attempt: Attempt) -> Cell:
     if cell.state is CellState.SKIPPED or cell.state is CellState.PENDING:
         return cell
     # By its log alone: the list is older than this line, or has the job no more.
+    line = kept.book.outside(cell.name)
+    if line is None and cell.state is CellState.RUNNING:  # it was warned
+        return replace(cell, finding=join.kind, ended_by=end, restarted=True)
     words = ended_words(end, attempt)
     if join.kind is None:
         untold = cell.finding if cell.state is CellState.RUNNING else None

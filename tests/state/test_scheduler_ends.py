@@ -280,6 +280,20 @@ def test_a_job_that_left_its_list_ended_as_slurm_said_in_its_log(
     assert "left the queue between two checks" in (login.cell().why or "")
 
 
+def test_an_end_that_an_earlier_watch_kept_is_the_same_end() -> None:
+    login = Login()
+    login.look("TIMEOUT")
+    login.log(epochs(1, 30) + due("TIME LIMIT"))
+    login.view()
+    login = Login(login.history)
+    login.jobs()
+    login.log(epochs(1, 30) + due("TIME LIMIT"), backlog=True)
+    (found,) = login.findings()
+    assert (found.kind, found.severity) == ("time_limit", Severity.SERIOUS)
+    assert found.evidence.startswith("TIMEOUT: its time limit ran out; as last listed at")
+    assert "DUE TO TIME LIMIT" in found.evidence
+
+
 def test_a_line_is_enough_where_the_list_has_the_job_no_more() -> None:
     gone = Job(
         "10", "10·train", CellState.CANNOT_TELL, "RUNNING", why="left the queue between two checks"
@@ -489,6 +503,15 @@ def test_a_job_that_ends_by_itself_while_slurm_waits_for_its_place_was_preempted
     login.look("COMPLETED", room="1795877590")
     login.log(epochs(1, 60))
     assert (login.cell().state, login.findings()) == (CellState.FINISHED, ())
+
+
+def test_a_job_that_is_warned_of_its_preemption_still_runs() -> None:
+    login = Login()
+    login.look("RUNNING", room="1795877590")
+    login.log(epochs(1, 9) + INTERRUPTED.partition("\n")[2])
+    (found,) = login.findings()
+    assert (found.kind, found.severity) == ("preempted", Severity.WARN)
+    assert found.evidence == "RUNNING: it was told to make room for a job of higher priority"
 
 
 # --- an end that is the job's own -----------------------------------------------------------------
