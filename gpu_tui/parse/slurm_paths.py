@@ -64,6 +64,8 @@ def with_logs(
         job.node,
         row.workdir if row else None,
     )
+    if job.id.partition("+")[2] not in ("", "0"):  # the script runs on the first part of the job
+        return replace(job, stdout=None, stderr=None, logs=step_paths(steps, names))
     if detail is not None:
         out, err = batch_path(job.stdout, names), batch_path(job.stderr, names)
         return replace(job, stdout=out, stderr=err, logs=step_paths(steps, names))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from gpu_tui.parse.slurm_job import Step
 
@@ -173,14 +174,19 @@ def _excused(step: Step, steps: Sequence[Step]) -> bool:
         return False
     if step.id in OWN or step.name in LOOKS:
         return True
-    if step.word != "CANCELLED" or step.ends_at is None:
+    if step.word not in ("CANCELLED", "FAILED") or step.ends_at is None:
         return False
     script = next((one.ends_at for one in steps if one.id == "batch"), None)
-    at_end = script is not None and step.ends_at >= script - SECOND
-    # srun ends the other tasks of a step for one that failed; a single task is ended with the script.
-    if at_end and step.tasks == 1 and (step.by is not None or step.signal != 9):
-        return True
+    after = -inf if script is None else step.ends_at - script
     beside = any(_ended_beside(step.ends_at, step.started_at or 0.0, one) for one in steps)
+    if step.word == "FAILED":  # it took the signal at the end of the script for its own end
+        return after >= SECOND and beside
+    if step.by is None and step.signal == 9:
+        return after > 2 * SECOND  # it took no notice of that signal
+    at_end = after >= -SECOND
+    # srun ends the other tasks of a step for one that failed; a single task is ended with the script.
+    if at_end and step.tasks == 1:
+        return True
     return beside and (step.by is not None or (at_end and not _ends_peers(step)))
 
 

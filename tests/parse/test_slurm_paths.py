@@ -163,3 +163,21 @@ def test_a_job_that_the_controller_forgot_has_its_log_by_the_accounts(
     job = job_of("", BOOKED | {"JobName": "train", "NodeList": "n3"} | more, OF_STEP)
     assert job.stdout == stdout
     assert job.logs == (*logs, "/w/step-1-0.log", "/w/step-1-1.log")
+
+
+def test_the_script_of_a_heterogeneous_job_writes_on_its_first_part() -> None:
+    """22.05 shows a StdOut of every part; only the first is written."""
+    booked = [BOOKED | {"JobID": f"6+{part}", "JobIDRaw": f"{6 + part}"} for part in (0, 1)]
+    of_steps = [OF_STEP | {"JobID": f"6+{part}.0"} for part in (0, 1)]
+    lines = [
+        "|".join(row.get(name, "") for name in COLUMNS.split(",")) for row in booked + of_steps
+    ]
+    told = parse_accounts(accounts_text(lines, COLUMNS), D)
+    records = [
+        record(id=f"{6 + part}", array=f"HetJobId=6 HetJobOffset={part} ", out=f"/l/{6 + part}.out")
+        for part in (0, 1)
+    ]
+    queue = parse_queue(ROW.format(id="6+0") + ROW.format(id="6+1"), MARK)
+    first, second = job_table(queue, parse_details("".join(records)), told).jobs
+    assert (first.stdout, second.stdout) == ("/l/6.out", None)
+    assert second.logs == ("/w/step-7-0.log", "/w/step-7-1.log")

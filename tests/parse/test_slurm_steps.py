@@ -170,6 +170,15 @@ MONITOR = "srun --overlap -n1 -J mon bash -c nvidia-smi dmon"
             step("CANCELLED", "0:15", line=MONITOR, name="mon", end="200", tasks="2"),
             step("COMPLETED", id="1", end="199"),
         ),
+        # It took the signal at the end of the script for its own end, or no notice of it.
+        (
+            step("FAILED", "3:0", line=MONITOR, name="mon", end="201"),
+            step("COMPLETED", id="1", end="200"),
+        ),
+        (
+            step("CANCELLED", "0:9", line=MONITOR, name="mon", end="208"),
+            step("COMPLETED", id="1", end="200"),
+        ),
         # A question, and its answer.
         (
             step("FAILED", "1:0", line="srun test -f last.pt", name="test"),
@@ -181,6 +190,15 @@ MONITOR = "srun --overlap -n1 -J mon bash -c nvidia-smi dmon"
 )
 def test_a_step_beside_the_work_says_nothing_of_it(steps: tuple[str, ...]) -> None:
     assert ended(*steps).state is CellState.FINISHED
+
+
+@pytest.mark.parametrize("end", ["150", "200"])
+def test_one_of_two_parallel_steps_that_failed_is_not_excused_by_the_other(end: str) -> None:
+    one = step("COMPLETED", line="srun ./a", name="a", end=end)
+    other = step("FAILED", "1:0", line="srun ./b", name="b", id="1", end=end)
+    assert ended(one, other).state is CellState.SUSPICIOUS
+    killed = step("CANCELLED", "0:9", line="srun ./b", name="b", id="1", end=end)
+    assert ended(one, killed).state is CellState.SUSPICIOUS
 
 
 def test_a_step_before_the_work_does_not_excuse_it() -> None:
