@@ -28,7 +28,8 @@ NO_ARRAY = "4294967294"
 NO_FILES = frozenset(
     {"all", "none"}
 )  # values of -o that name no file; nor does a number, which is a task
-_HOSTS = re.compile(r"([^\[\],]{1,80})(?:\[([\d,-]{1,200})\]([^,\[\]]{0,40}))?(?:,|\Z)")
+# A long list may be cut off within its brackets.
+_HOSTS = re.compile(r"([^\[\],]{1,80})(?:\[([\d,-]{1,200})(?:\]|\Z)([^,\[\]]{0,40}))?(?:,|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,9 @@ def hosts(nodes: str | None) -> Iterator[str]:
 
 
 def _hosts(nodes: str) -> Iterator[str]:
-    for found in _HOSTS.finditer(nodes):
+    at = 0
+    while found := _HOSTS.match(nodes, at):
+        at = found.end()
         stem, packed, tail = found.groups()
         if packed is None:
             yield stem

@@ -98,7 +98,9 @@ def test_any_number_of_logs_is_bounded() -> None:
     assert paths[0] == "/w/0.499.out"
     assert list(hosts("n[1-99999999]"))[-1] == f"n{LOGS_MOST}"
     assert len(list(hosts("n[1-9]," * 90))) == LOGS_MOST
-    assert list(hosts("n[x-y],(null)")) == ["(null)"]
+    assert list(hosts("n[x-y],(null)")) == []
+    assert list(hosts("gpu[03,7-")) == ["gpu03", "gpu7"]
+    assert list(hosts("n[1-2]-ib,m")) == ["n1-ib", "n2-ib", "m"]
 
 
 ROW = f"{MARK}|{{id}}|RUNNING|100|900|90|None|gpu|n[3-4]|(null)|train\n"
