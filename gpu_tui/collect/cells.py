@@ -147,7 +147,7 @@ class Cells:
             for place, source in enumerate(self.sources(cell)):
                 file = self._files.get(source.path)
                 at = self._ended_at(cell) if file is None else file.mtime
-                aged.setdefault(source, (place > 0 and self.is_guess(source), -at))
+                aged.setdefault(source, (place > 1, -at))
         for source in sorted(aged, key=aged.__getitem__):
             told.setdefault(one_spelling(source.path), Unfollowed(source, over=True))
         paths = {source.path for source in followed}
