@@ -149,3 +149,18 @@ def test_memory_that_srun_misses_is_the_hosts_whatever_its_node_is_called(
     node: str, tasks: str
 ) -> None:
     assert only(told(f"srun: error: {node}: {tasks}: Out Of Memory\n")).kind == "host_oom"
+
+
+TORCHRUN = (
+    "E1128 15:02:11.123456 4711 torch/distributed/elastic/multiprocessing/api.py:869] "
+    "failed (exitcode: 1) local_rank: 1 (pid: 4712) of binary: /usr/bin/python3\n"
+)
+
+
+def test_the_first_epoch_of_another_rank_of_torchrun_is_no_new_run() -> None:
+    crash = epochs(1, 2) + "[rank1]: RuntimeError: shape mismatch\n"
+    failure = told(crash + epochs(1, 2) + TORCHRUN, live=False).failure()
+    assert failure is not None
+    assert (failure.text, failure.anew) == ("[rank1]: RuntimeError: shape mismatch", False)
+    # It ended all ranks and started them again.
+    assert told(crash + TORCHRUN + epochs(1, 9), live=False).failure() is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, ProviderRead, Sampled
@@ -209,3 +211,18 @@ def test_what_a_step_left_in_the_log_of_a_job_that_ended_well_is_a_remark(
     node.jobs(job("1", END, "COMPLETED", **more | {"logs": ("/logs/1.out",)}))
     worst = min(found.severity.rank for found in node.view().findings)
     assert worst == Severity.WARN.rank  # only a step wrote that log
+
+
+def test_the_accounts_have_the_last_word_on_a_step_that_was_done_again() -> None:
+    """They are read less often than the queue: until then the log is all there is."""
+    node = Node()
+    row = job("1", END, "COMPLETED", exit_code=0, stdout="/logs/1.out")
+    node.jobs(row)
+    assert logged(node, EXIT).queue.cells[0].state is CellState.SUSPICIOUS
+    view = node.jobs(replace(row, steps_read=True))
+    assert view.queue.cells[0].state is END
+    assert {found.severity for found in view.findings} == {Severity.WARN}
+    why = "step 0 FAILED exit 1, and the script went on to exit 0"
+    view = node.jobs(replace(row, state=CellState.SUSPICIOUS, why=why, steps_read=True))
+    assert view.queue.cells[0].state is CellState.SUSPICIOUS
+    assert why in (view.queue.cells[0].why or "")
