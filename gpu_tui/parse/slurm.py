@@ -36,6 +36,7 @@ NO_TASK = "4294967294"  # stands for %a in the record of the tasks of an array t
 NAME_MOST = 60
 TASKS_MOST = 1_000  # rows of one waiting array, which are one line on screen; the rest is counted
 STEPS_MOST = 100  # of one job: the newest ones, and before them those that failed
+LOGS_OF_ENDED = 100  # ended jobs whose steps' logs are listed; fewer are read
 LINE_MOST = 4_096  # characters of a submit line
 # squeue -o, without the mark before it. What a user can shape freely, the name, is the last field.
 QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%l|%D|%b|%j"
@@ -329,9 +330,12 @@ def job_table(
     for id in _interactive(rows, known, accounts):
         rows[id] = replace(rows[id], interactive=True)
     booked = {row.id: row for row in accounts.rows} if accounts else {}
+    ended = sorted(steps.keys() & rows.keys(), key=lambda id: rows[id].finished_at or 0.0)
+    of_late = set(ended[-LOGS_OF_ENDED:])
     for id, job in rows.items():
         if job.started_at is not None or job.stdout is not None:
-            rows[id] = with_logs(job, known.get(id), booked.get(id), steps.get(id, ()), user)
+            own = steps.get(id, ()) if job.live or id in of_late else ()
+            rows[id] = with_logs(job, known.get(id), booked.get(id), own, user)
     jobs = sorted(rows.values(), key=lambda job: _order(job.id))
     if len(jobs) > JOBS_KEPT:
         newest = sorted(jobs, key=lambda job: (job.live, _order(job.id)), reverse=True)

@@ -7,7 +7,7 @@ widths (%3t). Source: slurm.schedmd.com/srun.html, "IO Redirection"; values of a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from posixpath import join, normpath
@@ -18,6 +18,7 @@ from gpu_tui.parse.slurm_job import Detail, Listed, Step
 from gpu_tui.parse.slurm_steps import OWN, parse_srun
 
 LOGS_MOST = 12  # logs of the steps of one job
+NODES_MOST = 1_000
 STEPS_MOST = 4  # the newest steps with logs of their own
 SUFFIXES = (".log", ".out", ".err", ".txt")
 WORDS_MOST = 4
@@ -100,7 +101,7 @@ def batch_path(pattern: str | None, names: Names) -> str | None:
 
 def step_paths(steps: Iterable[Step], names: Names) -> tuple[str, ...]:
     """The logs that steps may write by `srun -o` and `-e`, the newest step first. Not every one of them exists: which
-    task runs on which node is not known.
+    task runs on which node is a guess.
     """
     own = [step for step in steps if step.id not in OWN and step.submit_line]
     newest = (path for step in reversed(own[-STEPS_MOST:]) for path in _of_step(step, names))
@@ -108,8 +109,8 @@ def step_paths(steps: Iterable[Step], names: Names) -> tuple[str, ...]:
 
 
 def hosts(nodes: str | None) -> Iterator[str]:
-    """The short names of `n1,m[1-3,05]`, at most LOGS_MOST."""
-    yield from islice((host.partition(".")[0] for host in _hosts(nodes or "")), LOGS_MOST)
+    """The short names of `n1,m[1-3,05]`, at most NODES_MOST."""
+    yield from islice((host.partition(".")[0] for host in _hosts(nodes or "")), NODES_MOST)
 
 
 def _hosts(nodes: str) -> Iterator[str]:
@@ -123,7 +124,7 @@ def _hosts(nodes: str) -> Iterator[str]:
         for part in packed.split(","):
             first, _, last = part.partition("-")
             if first.isdigit() and (last or first).isdigit():
-                for number in islice(range(int(first), int(last or first) + 1), LOGS_MOST):
+                for number in islice(range(int(first), int(last or first) + 1), NODES_MOST):
                     yield f"{stem}{number:0{len(first)}}{tail}"
 
 
@@ -143,13 +144,27 @@ def _of_step(step: Step, names: Names) -> Iterator[str]:
             yield from _of_tasks(whole, step, names, nodes)
 
 
-def _of_tasks(pattern: str, step: Step, names: Names, nodes: Sequence[str | None]) -> Iterator[str]:
-    for task in range(min(step.tasks or 1, LOGS_MOST)):
-        for at, node in enumerate(nodes or [None]):
-            values = {"s": step.id, "t": str(task), "n": str(at), "N": node}
-            values["J"] = f"{names.job}.{step.id}" if names.job else None
-            if (path := _file(pattern, names, values)) is not None:
-                yield path
+def _of_tasks(pattern: str, step: Step, names: Names, nodes: Sequence[str]) -> Iterator[str]:
+    """One path per task, or per node where the pattern names only nodes. Tasks fill one node after another."""
+    symbols = {symbol for _, symbol in _SYMBOL.findall(pattern)}
+    tasks = step.tasks or 1
+    places: Sequence[str | None] = nodes or [None]
+    if "t" in symbols:
+        pairs = [(task, task * len(places) // tasks) for task in range(min(tasks, LOGS_MOST))]
+    elif symbols & {"N", "n"}:
+        pairs = [(0, at) for at in range(min(len(places), LOGS_MOST))]
+    else:
+        pairs = [(0, 0)]
+    for task, at in pairs:
+        values = {
+            "s": step.id,
+            "t": str(task),
+            "n": str(at),
+            "N": places[at],
+            "J": f"{names.job}.{step.id}" if names.job else None,
+        }
+        if (path := _file(pattern, names, values)) is not None:
+            yield path
 
 
 def _with_spaces(pattern: str, words: Sequence[str]) -> str | None:
@@ -162,7 +177,7 @@ def _with_spaces(pattern: str, words: Sequence[str]) -> str | None:
     return None
 
 
-def _file(pattern: str | None, names: Names, values: dict[str, str | None]) -> str | None:
+def _file(pattern: str | None, names: Names, values: Mapping[str, str | None]) -> str | None:
     if pattern is None:
         return None
     known = {

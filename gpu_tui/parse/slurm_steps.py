@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf
 
 from gpu_tui.parse.slurm_job import Step
@@ -77,6 +78,7 @@ class Failed:
     runs: bool
 
 
+@lru_cache(maxsize=1_024)  # the accounts show the same steps again and again
 def parse_srun(line: str) -> Srun:
     """The options and the command of a submit line of srun or sbatch. Its words are joined by spaces: a value with a
     space is cut.

@@ -15,7 +15,7 @@ from gpu_tui.parse.slurm import (
     parse_queue,
 )
 from gpu_tui.parse.slurm_job import Step
-from gpu_tui.parse.slurm_paths import LOGS_MOST, Names, batch_path, hosts, step_paths
+from gpu_tui.parse.slurm_paths import LOGS_MOST, NODES_MOST, Names, batch_path, hosts, step_paths
 
 ALL = "%A.%a.%j.%J.%N.%n.%s.%t.%u.%x.%%.%5j.%3t.%b.out"
 ARRAY = Names("26", "26", "4", "pa", "root", "vm", "/w")
@@ -89,6 +89,10 @@ def test_the_logs_of_a_step(line: str, tasks: int | None, paths: list[str]) -> N
 def test_a_step_on_several_nodes_may_write_on_each() -> None:
     line = "srun -o %N.out ./a"
     assert step_paths([step(line, 4, node="n[1-2]")], ALONE) == ("/w/n1.out", "/w/n2.out")
+    line = "srun -o %N-%n-%t.out ./a"
+    assert step_paths([step(line, 4, node="n[1-2]")], ALONE) == (
+        *("/w/n1-0-0.out", "/w/n1-0-1.out", "/w/n2-1-2.out", "/w/n2-1-3.out"),
+    )
 
 
 def test_any_number_of_logs_is_bounded() -> None:
@@ -96,8 +100,8 @@ def test_any_number_of_logs_is_bounded() -> None:
     paths = step_paths(many, ALONE)
     assert len(paths) == LOGS_MOST
     assert paths[0] == "/w/0.499.out"
-    assert list(hosts("n[1-99999999]"))[-1] == f"n{LOGS_MOST}"
-    assert len(list(hosts("n[1-9]," * 90))) == LOGS_MOST
+    assert list(hosts("n[1-99999999]"))[-1] == f"n{NODES_MOST}"
+    assert len(list(hosts("n[1-9]," * 900))) == NODES_MOST
     assert list(hosts("n[x-y],(null)")) == []
     assert list(hosts("gpu[03,7-")) == ["gpu03", "gpu7"]
     assert list(hosts("n[1-2]-ib,m")) == ["n1-ib", "n2-ib", "m"]
