@@ -83,7 +83,9 @@ class Job:
     at_once: int | None = None
     node_state: str | None = None
     again: bool = False  # it runs after a restart, which `why` names
-    will_write: str | None = None  # the log of a job that waits
+    will_write: tuple[
+        str, ...
+    ] = ()  # the logs of a job that waits: stdout, and stderr if it is another file
     unread: str | None = None  # why none of its logs is known to be read
     interactive: bool = False  # srun or salloc, without a batch script
     steps_read: bool = False

@@ -169,7 +169,7 @@ class LeftQueue:
                 yield replace(row, state=CellState.SKIPPED, word=LEFT, why=why)
                 continue
             if job.state in _UNFINISHED:
-                row = replace(row, stdout=job.stdout or job.will_write)
+                row = _with_log(row)
                 if not self._began(row, endings):
                     unrun = "is not there" in unread.get(row.stdout or "", "")
                     state = CellState.SKIPPED if unrun else CellState.CANNOT_TELL
@@ -188,7 +188,7 @@ class LeftQueue:
         if job.name not in endings or job.restarts:
             return False
         others = (one for id, one in self._known.items() if id != job.id)
-        return all(job.stdout not in (one.stdout, one.will_write) for one in others)
+        return all(job.stdout not in (one.stdout, *one.will_write) for one in others)
 
     def _unsaid(
         self, row: Job, job: Job, now: float, unread: Mapping[str, str], *, heard: bool
@@ -229,16 +229,23 @@ def _filled(job: Job, known: Job | None) -> Job:
         and job.submitted_at != known.submitted_at
     ):
         return job  # the number was given again
-    stdout = known.stdout or known.will_write
+    known = _with_log(known)
     return replace(
         job,
-        stdout=stdout,
+        stdout=known.stdout,
         stderr=known.stderr,
         logs=tuple(dict.fromkeys((*job.logs, *known.logs))),
         restarts=known.restarts if job.restarts is None else job.restarts,
         interactive=job.interactive or known.interactive,
-        unread=job.unread if stdout is None else None,
+        unread=job.unread if known.stdout is None else None,
     )
+
+
+def _with_log(job: Job) -> Job:
+    """The job with the logs that it was to write while it waited, if no list had them since."""
+    if job.stdout is not None or not job.will_write:
+        return job
+    return replace(job, stdout=job.will_write[0], stderr=job.will_write[-1])
 
 
 def _clock(at: float | None) -> str:

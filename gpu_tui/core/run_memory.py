@@ -30,8 +30,8 @@ Row = dict[str, object]
 _TEXTS = {"word": 40, "task": 80, "node": 80, "finding": 40}
 _TIMES = ("submitted_at", "removed_at", "limit")
 _NUMBERS = ("exit_code", "signal", "restarts", "gpus")
-_PATHS = ("will_write",)
-LOGS_KEPT = 20  # further logs of one job
+_PATHS = ("logs", "will_write")
+PATHS_KEPT = 20  # of one job under one name
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ def _job_row(job: Job) -> Row:
     """A row of a scheduler's job: only what is known of it."""
     names = (*_TEXTS, *_TIMES, *_NUMBERS, *_PATHS)
     row = {**_row(job), **{name: getattr(job, name) for name in names}, "state": job.state.value}
-    row |= {"interactive": job.interactive or None, "logs": list(job.logs)}
-    return {name: value for name, value in row.items() if value not in (None, (), [])}
+    row["interactive"] = job.interactive or None
+    return {name: value for name, value in row.items() if value not in (None, ())}
 
 
 def _row(job: Job) -> Row:
@@ -165,14 +165,16 @@ def _with_record(job: Job, row: Mapping[str, object]) -> Job:
         name: plain(text, _TEXTS[name]) for name, text in texts.items() if text is not None
     }
     told |= {name: _time(row.get(name)) for name in _TIMES}
-    told |= {name: _text(row.get(name)) for name in _PATHS}
-    logs = row.get("logs")
-    paths = map(_text, logs[:LOGS_KEPT] if isinstance(logs, list) else ())
-    told["logs"] = tuple(path for path in paths if path is not None)
+    told |= {name: _paths(row.get(name)) for name in _PATHS}
     numbers = {name: row.get(name) for name in _NUMBERS}
     told |= {name: value for name, value in numbers.items() if type(value) is int}
     told["interactive"] = row.get("interactive") is True
     return replace(job, preempted=told.get("finding") == "preempted", **told)
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    kept = map(_text, value[:PATHS_KEPT] if isinstance(value, list) else ())
+    return tuple(path for path in kept if path)
 
 
 def _text(value: object) -> str | None:

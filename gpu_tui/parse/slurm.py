@@ -310,7 +310,7 @@ def job_table(
                 unread = None
                 if job.live and one.id not in known:
                     unread = unknown.get(_ID_END.split(one.id)[0], NOT_YET)
-                will_write = None if job.started_at else _will_write(one.id, known, arrays)
+                will_write = () if job.started_at else _will_write(one.id, known, arrays)
                 rows[one.id] = replace(job, unread=unread, will_write=will_write)
     for row in accounts.rows if accounts else ():
         old = rows.get(row.id)
@@ -345,14 +345,17 @@ def job_table(
     return JobTable(SOURCE, tuple(jobs), left_out, why, recorded=accounts is not None)
 
 
-def _will_write(id: str, known: Mapping[str, Detail], arrays: Mapping[str, Detail]) -> str | None:
-    """The log of a job that waits. The record of an array has one path for all tasks that wait."""
+def _will_write(
+    id: str, known: Mapping[str, Detail], arrays: Mapping[str, Detail]
+) -> tuple[str, ...]:
+    """The logs of a job that waits. The record of an array has one path for all tasks that wait."""
     array, _, task = id.partition("_")
     own, whole = known.get(id), arrays.get(array) if task else None
-    path = (
-        own.stdout if own else whole.stdout if whole and NO_TASK in (whole.stdout or "") else None
-    )
-    return None if path is None or "%" in path else path.replace(NO_TASK, task or NO_TASK)
+    if (detail := own or whole) is None:
+        return ()
+    paths = dict.fromkeys(path for path in (detail.stdout, detail.stderr) if path is not None)
+    named = [path for path in paths if "%" not in path and (own is not None or NO_TASK in path)]
+    return tuple(path.replace(NO_TASK, task or NO_TASK) for path in named)
 
 
 def _interactive(

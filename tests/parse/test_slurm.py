@@ -351,21 +351,21 @@ def test_the_log_of_a_job_that_waits_is_known_before_it_runs() -> None:
     ]  # fmt: skip
     text = "".join(
         [
-            record(id="1", state="PENDING", out="/l/1.out"),
+            record(id="1", state="PENDING", out="/l/1.out", err="/l/1.out"),
             record(id="3", out="/l/3.out"),
-            record(id="7", array="ArrayJobId=7 ArrayTaskId=2-3 ", state="PENDING", out="/l/7-4294967294"),
+            record(id="7", array="ArrayJobId=7 ArrayTaskId=2-3 ", state="PENDING", out="/l/7-4294967294", err="/l/4294967294.err"),
             record(id="8", array="ArrayJobId=8 ArrayTaskId=1-2 ", state="PENDING", out="/l/8.out"),
-            record(id="9", state="PENDING", out="/l/%N.out"),
+            record(id="9", state="PENDING", out="/l/%N.out", err="/l/9.err"),
         ]
     )  # fmt: skip
     jobs = {job.id: job for job in job_table(listed, parse_details(text)).jobs}
     assert {id: (job.stdout, job.will_write) for id, job in jobs.items()} == {
-        "1": (None, "/l/1.out"),
-        "3": ("/l/3.out", None),
-        "7_1": (None, None),
-        "7_2": (None, "/l/7-2"),
-        "7_3": (None, "/l/7-3"),
-        "8_1": (None, None),  # which task writes it is not known
-        "8_2": (None, None),
-        "9": (None, None),
+        "1": (None, ("/l/1.out",)),
+        "3": ("/l/3.out", ()),
+        "7_1": (None, ()),
+        "7_2": (None, ("/l/7-2", "/l/2.err")),
+        "7_3": (None, ("/l/7-3", "/l/3.err")),
+        "8_1": (None, ()),  # which task writes it is not known
+        "8_2": (None, ()),
+        "9": (None, ("/l/9.err",)),
     }

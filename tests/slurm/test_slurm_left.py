@@ -48,7 +48,14 @@ async def test_jobs_that_end_between_two_checks_are_found_by_their_logs(
     state = tmp_path / "state"
     ids = {name: forgets.submit(script, name=name) for name, script in ENDS.items()}
     waits = forgets.submit("true", "--hold", name="waits")
-    late = forgets.submit("echo 'ValueError: late'; exit 1", "--hold", "--array=1-2", name="late")
+    late = forgets.submit(
+        "echo 'ValueError: late' >&2; exit 1",
+        "--hold",
+        "--array=1-2",
+        "-e",
+        "%A-%a.err",
+        name="late",
+    )
     while forgets.run("squeue", "-h", "-t", "R", "-o", "%i").count("\n") < len(ids) - 1:
         await asyncio.to_thread(pause)
     async with open_fleet(fleet, read_only=True, state=tmp_path / "cockpit") as (room, tap):

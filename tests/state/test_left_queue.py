@@ -152,7 +152,7 @@ def test_a_log_that_cannot_be_read_is_named_and_the_end_is_a_finding() -> None:
 
 def test_a_job_that_waited_is_no_alarm_when_it_left() -> None:
     history = NoHistory()
-    waits = job("51", WAIT, will_write="/w/51.out"), job("53", WAIT)
+    waits = job("51", WAIT, will_write=("/w/51.out",)), job("53", WAIT)
     Watch(history).look(T0, *waits, job("52"))
     watch = Watch(history).look(T0 + 600, job("52"))
     source = LogSource("/w/51.out", "51·van")
@@ -172,7 +172,7 @@ def test_a_job_that_waited_is_no_alarm_when_it_left() -> None:
 def test_the_log_of_a_job_that_began_and_ended_between_two_checks_is_known() -> None:
     """Also where the accounts list it; and of one that runs now, until its own record was read."""
     history = NoHistory()
-    waits = (job(id, WAIT, will_write=f"/w/{id}.out") for id in ("51", "52"))
+    waits = (job(id, WAIT, will_write=(f"/w/{id}.out", f"/w/{id}.err")) for id in ("51", "52"))
     Watch(history).look(T0, *waits)
     failed = job("51", BAD, "FAILED", stdout=None, exit_code=1, why="exit 1")
     runs = job("52", stdout=None, unread="its log is not read yet")
@@ -196,13 +196,13 @@ def test_a_job_that_came_to_run_and_died_between_two_checks_is_known_by_its_log(
 ) -> None:
     history = NoHistory()
     Watch(history).look(
-        T0, job("51", WAIT, will_write="/w/51.out", **more), job("52", stdout=other)
+        T0, job("51", WAIT, will_write=("/w/51.out",), **more), job("52", stdout=other)
     )
     watch = Watch(history).look(T0 + 600, job("52", stdout=other)).log(T0 + 601, "51", RAISED)
     assert watch.cells(T0 + 602)["51"].state is state
     history = NoHistory()
     Watch(history).look(
-        T0, job("51", WAIT, will_write="/w/51.out", **more), job("52", stdout=other)
+        T0, job("51", WAIT, will_write=("/w/51.out",), **more), job("52", stdout=other)
     )
     watch = Watch(history).look(T0 + 600, job("52", stdout=other)).log(T0 + 601, "51", "hello\n")
     said = "it has run since it was last listed at 2026-11-18 11:06 UTC, and nothing says"
