@@ -56,6 +56,7 @@ class LeftQueue:
     _first: float | None = None  # our time of the first table
     _at: float = 0.0  # our time of the last table
     _more: int = 0  # rows that were dropped because of LEFT_KEPT
+    _shown: dict[str, tuple[Job, Job]] = field(default_factory=dict)  # rows of jobs that were over
 
     def recall(self, jobs: Iterable[Job]) -> None:
         """Take what an earlier watch has seen, or another process meanwhile."""
@@ -122,6 +123,7 @@ class LeftQueue:
         for job in left[: max(0, len(left) - (DELETED_KEPT if self.deletes else LEFT_KEPT))]:
             del self._known[job.id]
             self._more += 1
+        self._shown = {id: row for id, row in self._shown.items() if id in self._known}
 
     def _left(self) -> list[Job]:
         return [job for id, job in self._known.items() if id not in self._listed]
@@ -151,13 +153,10 @@ class LeftQueue:
         self, endings: Mapping[str, Ending], now: float, skew: float, unread: Mapping[str, str]
     ) -> Iterator[Job]:
         for job in self._left():
-            row = replace(
-                job, ends_by=None, removed_at=None, seen_at=None, reason=None, expected_at=None
-            )
             if _is_over(job):
-                why = f"as last listed at {_clock(job.seen_at)}"
-                yield replace(row, why=f"{job.why}; {why}" if job.why else why)
+                yield self._over(job)
                 continue
+            row = _now(job)
             if job.finished_at is None:
                 why = f"the list is not complete; last listed at {_clock(job.seen_at)}"
                 yield replace(row, state=CellState.CANNOT_TELL, why=why)
@@ -182,6 +181,15 @@ class LeftQueue:
                 yield replace(known, why=f"{known.why}; {NO_CODE}") if whole else known
                 continue
             yield self._unsaid(row, job, now, unread, heard=job.name in endings)
+
+    def _over(self, job: Job) -> Job:
+        """The row of a job whose end was listed; it does not change."""
+        known = self._shown.get(job.id)
+        if known is None or known[0] is not job:
+            why = f"as last listed at {_clock(job.seen_at)}"
+            row = replace(_now(job), why=f"{job.why}; {why}" if job.why else why)
+            known = self._shown[job.id] = job, row
+        return known[1]
 
     def _began(self, job: Job, endings: Mapping[str, Ending]) -> bool:
         """Whether a job that waited when it was last listed has written a log since: it came to run between two looks."""
@@ -211,6 +219,11 @@ class LeftQueue:
         heard = heard or row.stdout is None or now - max(left, first) >= LOG_LATE
         told = heard and now - left <= GONE_FOR
         return replace(row, why=why, finding=UNTOLD if told else None)
+
+
+def _now(job: Job) -> Job:
+    """The job without what was so only while it was listed."""
+    return replace(job, ends_by=None, removed_at=None, seen_at=None, reason=None, expected_at=None)
 
 
 def _is_over(job: Job) -> bool:

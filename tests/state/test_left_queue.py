@@ -431,3 +431,40 @@ def test_pods_that_come_back_under_other_names_or_were_being_deleted_are_no_alar
     }
     assert "being deleted" in (cells["pod/mine"].why or "")
     assert watch.kinds(T0 + 30) == {("suspicious_end", "taken")}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "7", "{}", '{"id": "1"}', '{"id": "1", "name": 3, "state": "running"}',
+        '{"id": "1", "name": "a", "state": "odd"}', '{"id": "1", "name": "a", "state": []}',
+        '{"id": "1", "name": "a", "state": "running", "logs": {"a": 1}, "will_write": [3, null, "/x"]}',
+        '{"id": "1", "name": "a", "state": "failed", "exit_code": true, "limit": "x", "seen": NaN}',
+        '{"id": "1", "name": "\\u001b[2J", "state": "failed", "why": "\\u0007", "word": 9}',
+    ],
+)  # fmt: skip
+def test_an_odd_memory_breaks_nothing(row: str) -> None:
+    history = NoHistory()
+    Watch(history).look(T0, job("51"))
+    text = history.counter("login", "runs:slurm") or ""
+    head, _, _ = text.partition('"live"')
+    for part in ('"live": [%s], "gone": []}', '"live": [], "gone": [%s]}', '"live": %s}'):
+        history.set_counter("login", "runs:slurm", head + part % row, T0)
+        watch = Watch(history).look(T0 + 600, job("52"))
+        cells = watch.cells(T0 + 620)
+        assert cells["52"].state is RUN
+        assert all(cell.name.isprintable() for cell in cells.values())
+
+
+def test_the_text_of_a_memory_is_bounded_and_keeps_what_is_live() -> None:
+    watch = Watch(NoHistory())
+    path = "/w/" + "x" * 1_000
+    over = [
+        job(str(n), OVER, "COMPLETED", finished_at=T0 + n, stdout=path) for n in range(900)
+    ]  # fmt: skip
+    live = job("9999")
+    watch.look(T0, live, *over).look(T0 + 20, live)
+    kept = watch.store.runs_before(LOGIN)["slurm"].jobs
+    assert kept[-1].id == "9999"
+    assert 500 < len(kept) < 900
+    assert kept[-2].id == "899"
