@@ -222,12 +222,10 @@ def parse_marked(text: str, mark: str) -> tuple[list[Detail], Mapping[str, str]]
         whole = _detail(records)
         if records.lstrip().startswith("{"):
             told = parse_json(records)
-        elif (
-            whole is not None and whole.id == id
-        ):  # its name may hold what looks like a second record
-            told = [whole]
+        elif whole is not None and whole.id == id and whole.part is None:
+            told = [whole]  # its name may hold what looks like a second record
         else:
-            told = parse_details(records)
+            told = [replace(one, id=one.part or one.id) for one in parse_details(records)]
         own = Counter(one.id for one in told if _ID_END.split(one.id)[0] == id)
         found += [one for one in told if own[one.id] == 1]
         unknown[id] = NO_ROOM if records.strip() == TOO_MUCH else NO_RECORD
@@ -246,7 +244,8 @@ def _detail(record: str) -> Detail | None:
     code, signal = _exit(fields.get("ExitCode", ""))
     user = re.match(r"([^\s()]{1,128})\((\d{1,10})\) ", told)
     return Detail(
-        id=_id_of(head),
+        id=head[1] if head[2] is None else f"{head[2]}_{head[3]}",
+        part=None if head[4] is None else f"{head[4]}+{head[5]}",
         word=plain(fields.get("JobState", ""), 40),
         name=record[head.end() :].partition("JobName=")[2].partition(" UserId=")[0],
         raw=head[1],
@@ -262,12 +261,6 @@ def _detail(record: str) -> Detail | None:
         stdout=_path(told, "StdOut", "Power|TresPerNode|MailUser|CpusPerTres|MemPerTres"),
         stderr=_path(told, "StdErr", "StdIn"),
     )
-
-
-def _id_of(head: re.Match[str]) -> str:
-    """The id as squeue has it: `17`, `17_3` for a task of an array, `17+1` for a part of a heterogeneous job."""
-    own, array, task, het, offset = head.groups()
-    return f"{array}_{task}" if array else f"{het}+{offset}" if het else str(own)
 
 
 def _path(record: str, name: str, next: str) -> str | None:

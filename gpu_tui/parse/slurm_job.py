@@ -84,3 +84,4 @@ class Detail:
     stdout: str | None = None  # with the symbols that scontrol did not expand
     stderr: str | None = None
     batch: bool | None = None
+    part: str | None = None  # the id that squeue has for a part of a heterogeneous job: `17+1`

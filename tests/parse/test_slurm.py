@@ -323,6 +323,8 @@ def test_a_part_of_a_heterogeneous_job_has_the_id_that_squeue_shows() -> None:
     ]
     found, _ = parse_marked(f"{MARK} 50\n{''.join(parts)}", MARK)
     assert {one.id: one.stdout for one in found} == {"50+0": "/l/0", "50+1": "/l/1"}
+    # The provider asks for a job by the id that sbatch printed.
+    assert [one.id for one in parse_details("".join(parts))] == ["50", "51"]
 
 
 def test_a_running_job_without_details_says_why_its_log_is_not_known() -> None:
