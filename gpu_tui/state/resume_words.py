@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpu_tui.core import metrics
+from gpu_tui.core.job_scope import in_scope
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.plain import plain
 from gpu_tui.core.resume import Resume, resume_of
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import say, told
 from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.contract import jobs_not_counted
 from gpu_tui.state.job_tables import told_once
 from gpu_tui.state.markdown import code, indexed, md
 from gpu_tui.state.resume_command import SCRIPT, command_of, resume_command
@@ -41,7 +43,10 @@ def resume_lines(one: InstanceView) -> list[str]:
     told = [(m, table) for m in metrics.JOBS if (table := one.track(m).value) is not None]
     for (metric, _), table in zip(told, told_once([t for _, t in told]), strict=True):
         fresh = one.freshness(metric) is Freshness.FRESH
-        lines += _job_lines(table.source, table.jobs, fresh=fresh)
+        jobs = in_scope(table, one.instance, one.taken_at)[0].jobs
+        lines += _job_lines(table.source, jobs, fresh=fresh)
+    if words := jobs_not_counted(one.queue):
+        lines.append(f"- {words}")
     if not lines:
         lines.append(
             say("**Resume:** no queue file is known: nothing here says what restarts its work.")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.job_scope import in_scope
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.metrics import (
     COMMANDS,
@@ -108,4 +109,5 @@ def _runners(instance: Instance) -> Iterator[Metric[Any]]:
 
 def _running(view: InstanceView) -> Iterator[Job]:
     tables = (view.track(metric).value for metric in JOBS)
-    return (job for table in tables if table for job in table.jobs if job.live)
+    scoped = (in_scope(table, view.instance, view.taken_at)[0] for table in tables if table)
+    return (job for table in scoped for job in table.jobs if job.live)

@@ -19,6 +19,8 @@ from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.contract import fleet_verdict, instance_json
 from gpu_tui.state.history import NoHistory
 from gpu_tui.state.patrol import patrol_report
+from gpu_tui.state.resume_words import resume_lines
+from gpu_tui.state.settled import settled
 from gpu_tui.state.store import Store
 
 DAY = 86_400.0
@@ -121,3 +123,24 @@ def test_an_interactive_job_that_left_the_queue_does_not_become_a_cell() -> None
     second.follow(Reading(JobTable("Slurm", (bare,)), T0 + 80))
     listed = second.complete(JobTable("Slurm", (bare,)), {}, T0 + 80)
     assert {job.id: job.interactive for job in listed.jobs} == {"1": False, "2": True}
+
+
+def test_the_hand_over_names_no_job_outside_the_sweep() -> None:
+    node = Scoped(name=("sweep-*",))
+    view = node.jobs(
+        named("1", "sweep-a"), named("2", "sweep-b", BAD), named("3", "test", BAD), named("4", "x")
+    )
+    told = "\n".join(resume_lines(view))
+    assert "**Slurm**: 1 running, 1 failed" in told
+    assert "`2` 2·sweep-b" in told
+    assert "3·test" not in told
+    assert "- not counted: 2 outside the filter" in told
+
+
+@pytest.mark.parametrize("filters", [{}, {"name": ("sweep-*",)}])
+def test_the_log_of_a_job_outside_the_sweep_is_not_waited_for(filters: dict[str, object]) -> None:
+    node = Scoped(**filters)
+    for metric in ("gpus", "memory", "cpu", "mounts", "processes", "files"):
+        node.sample(metric, None)
+    view = node.jobs(named("1", "sweep-a", END), named("2", "other", stdout="/l/2.out"))
+    assert settled(view) is bool(filters)
