@@ -134,13 +134,13 @@ async def test_an_array_of_a_hundred_tasks_is_one_call_and_every_task_has_its_lo
 
 
 async def test_of_many_single_jobs_every_one_that_changed_is_asked_about_in_one_look(
-    box: ShellBox, shell: str, controller: Controller
+    box: ShellBox, controller: Controller
 ) -> None:
     for id in range(1, 31):
         controller.job(str(id), "FAILED", exit="1:0")
     for id in range(31, 61):
         controller.job(str(id))
-    async with watching(box, shell) as inbox:
+    async with watching(box, "dash") as inbox:
         jobs = await look(inbox)
     assert len(jobs) == 60
     assert {job.exit_code for job in jobs.values() if not job.live} == {1}
