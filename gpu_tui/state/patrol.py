@@ -226,13 +226,21 @@ def _findings_line(view: InstanceView, because: str) -> str | None:
     grave = [found for found in view.findings if found.severity.rank <= 1]
     groups = grouped_by_kind(grave)
     if not groups:
-        warned = [cause_words(group, view.taken_at) for group in grouped_by_kind(view.findings)]
+        warned = [_warning(group, view.taken_at) for group in grouped_by_kind(view.findings)]
         return headed(say("warn"), listed(warned)) if warned else None
     text = joined(_finding(group, view.taken_at, because) for group in groups[:FINDINGS_SHOWN])
     if remedy := groups[0][0].remedy:
         text += f" -> {plain(told(remedy), LINE)}"
     more = len(view.findings) - sum(map(len, groups[:FINDINGS_SHOWN]))
     return f"! {text}" + (say(" (+{more} more)", more=more) if more > 0 else "")
+
+
+def _warning(group: Sequence[Finding], now: float) -> str:
+    """Its kind and cells; where it is about no cell, its words, because the kind alone says too little."""
+    words = cause_words(group, now)
+    if any(found.cell for found in group):
+        return words
+    return headed(words, plain(told(group[0].evidence), EVIDENCE))
 
 
 def _finding(group: Sequence[Finding], now: float, because: str) -> str:

@@ -89,7 +89,7 @@ def test_a_job_that_falls_short_is_reported_hours_before_and_everywhere(kind: st
     assert words in "".join(line.plain for line in clocks(view, view["login"], 150))
     assert words in str(check_json(view)["clocks"])
     assert check_json(view)["verdict"] == "healthy"  # a warning wakes nobody
-    assert any("time limit" in line for line in patrol_report(view, {}))
+    assert f"  warn: time limit: 7·train: {words}" in patrol_report(view, {})
 
 
 @pytest.mark.parametrize(

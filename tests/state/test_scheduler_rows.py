@@ -16,6 +16,7 @@ from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.contract import check_json
 from gpu_tui.state.patrol import patrol_report
+from gpu_tui.state.report import _cells
 from gpu_tui.state.store import Store
 from gpu_tui.state.sweep_contract import sweep_json
 from gpu_tui.state.sweep_outlook import sweep_outlook
@@ -109,7 +110,10 @@ def test_a_node_that_is_out_of_service_is_one_warning_for_all_jobs_on_it() -> No
     assert "save a checkpoint" in found.remedy
     view = seen(on("gpu03 draining: bad ECC"))
     assert check_json(view)["verdict"] == "healthy"  # the job goes on
-    assert any("hardware" in line for line in patrol_report(view, {}))
+    assert (
+        "  warn: hardware: out of service: gpu03 draining: bad ECC; 5·a runs there"
+        in patrol_report(view, {})
+    )
 
 
 def test_one_job_is_named_alone_and_an_end_takes_the_warning_away() -> None:
@@ -148,3 +152,9 @@ def test_check_says_what_jobs_wait_for_and_for_how_long() -> None:
 def test_an_odd_list_has_no_line_without_end() -> None:
     jobs = [replace(WAITS, id=str(n), name=f"{n}", reason=f"r{n}" * 20) for n in range(90)]
     assert max(map(len, patrol_report(seen(*jobs), {}))) <= 240
+
+
+def test_the_hand_over_names_an_array_that_waits_once() -> None:
+    tasks = [replace(WAITS, id=f"7_{n}", name=f"7_{n}·a", at_once=2) for n in range(300)]
+    (line,) = _cells(seen(*tasks)["login"])
+    assert line.replace("\\", "") == "pending: 1 7_[0-299%2]·a"

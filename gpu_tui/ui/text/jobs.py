@@ -215,9 +215,7 @@ def words_of(cell: Cell) -> tuple[str, str, str]:
 
 
 # Words that say no more than the state beside which they stand.
-PLAIN = frozenset(
-    {"pending", "running", "completed", "complete", "succeeded", "failed", "error", "cancelled"}
-)
+PLAIN = frozenset({"pending", "running", "completed", "complete", "succeeded", "failed", "error"})
 
 
 def note(cell: Cell) -> str | None:
