@@ -77,6 +77,9 @@ class Job:
     seen_at: float | None = None
     by_processes: bool = False
     reason: str | None = None
+    waits_since: float | None = (
+        None  # where the present wait began later than the job was submitted
+    )
     limit: float | None = None
     gpus: int | None = None
     expected_at: float | None = None
@@ -202,6 +205,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         restarted=job.again,
         status=job.word,
         reason=job.reason,
+        waits_seconds=_age(job.waits_since, box_now),
         node=job.node,
         node_state=job.node_state,
         restarts=job.restarts,

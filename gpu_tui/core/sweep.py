@@ -147,6 +147,7 @@ class Cell:
     # What the scheduler says of it, in its own words; None where it has none or does not say it.
     status: str | None = None
     reason: str | None = None  # why it waits
+    waits_seconds: float | None = None  # where its wait began after it was submitted
     node: str | None = None
     # Of its nodes, or those that it waits for, which are out of service: `gpu03 draining: bad ECC on gpu 3`.
     node_state: str | None = None
@@ -172,6 +173,11 @@ class Cell:
 
     ended_by: End | None = None  # how its scheduler ended its last attempt
     end_words: str | None = None  # that end in a sentence, for its finding
+
+    @property
+    def waited(self) -> float | None:
+        """Seconds that it has waited for what it waits for now."""
+        return self.age_seconds if self.waits_seconds is None else self.waits_seconds
 
     @property
     def share(self) -> float | None:

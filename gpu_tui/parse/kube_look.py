@@ -19,6 +19,7 @@ class Seen:
     finding: str | None = None
     by: Container | None = None
     reason: str | None = None  # the code of why it waits, where that is not its word
+    since: float | None = None  # when that wait began
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ class Pod:
     retried: bool = False
     gpus: int | None = None  # that its containers ask for
     reason: str | None = None  # the code of why it waits, where that is not its word
+    waits_since: float | None = None
 
     @property
     def log(self) -> bool:
@@ -155,6 +156,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
         finding=seen.finding,
         gpus=sum(one.devices for one in containers) or None,
         reason=seen.reason,
+        waits_since=seen.since,
     )
 
 

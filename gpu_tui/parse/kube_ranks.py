@@ -176,6 +176,7 @@ def judged(
     return replace(
         row,
         reason=None if live or not waiting else waiting[0].pod.reason or waiting[0].pod.word,
+        waits_since=None if live or not waiting else waiting[0].pod.waits_since,
         state=state,
         word=lead.pod.word,
         why="; ".join(filter(None, [*whys, job.why])) or None,

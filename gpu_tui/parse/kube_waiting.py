@@ -112,7 +112,7 @@ def waits_for(
         words = f"{what or 'waits'} for {span(lasted)}"
     why = ": ".join(filter(None, (words, says))) or None
     due = wait.patience is not None and (lasted or 0.0) >= wait.patience
-    return Seen(CellState.PENDING, word, why, "missing_cell" if due else None)
+    return Seen(CellState.PENDING, word, why, "missing_cell" if due else None, since=since)
 
 
 def begins_since(one: Container, look: Look) -> float | None:

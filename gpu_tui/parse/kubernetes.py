@@ -239,7 +239,7 @@ def _job(item: Object, pods: Sequence[Pod], ranks: Sequence[Rank], now: float) -
         )
     if suspended:
         seen = suspended_in(meta, status, now)
-        return replace(job, word=seen.word, why=seen.why, started_at=None)
+        return replace(job, word=seen.word, why=seen.why, started_at=None, waits_since=seen.since)
     if speaker is None and number(status, "active"):
         state = CellState.RUNNING if number(status, "ready") else CellState.CANNOT_TELL
         return replace(job, state=state, word="Active", why="its pods are not in the list")
@@ -327,6 +327,7 @@ def _going(
         finding=speaker.finding,
         again=speaker.again,
         reason=_code(speaker),
+        waits_since=speaker.waits_since,
     )
 
 
@@ -347,6 +348,7 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
         again=bool(pod and pod.again),
         gpus=pod.gpus if pod else None,
         reason=_code(pod) if pod else None,
+        waits_since=pod.waits_since if pod else None,
     )
     if done and (pod is None or pod.state is not CellState.SUSPICIOUS):
         row = replace(row, finding=None)
@@ -413,6 +415,7 @@ def _alone(pod: Pod) -> _Row:
         again=pod.again,
         gpus=pod.gpus,
         reason=_code(pod),
+        waits_since=pod.waits_since,
     )
     return _Row(job, (Writer(pod),))
 

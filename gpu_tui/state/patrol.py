@@ -320,9 +320,9 @@ def _waiting(view: InstanceView) -> str:
     groups: dict[str, list[Cell]] = {}
     if view.instance.scheduler is not None and view.link.live:
         for cell in view.queue.cells:
-            if cell.state is CellState.PENDING and cell.age_seconds is not None:
+            if cell.state is CellState.PENDING and cell.waited is not None:
                 groups.setdefault(reason_of(cell) or "?", []).append(cell)
-    ages = {why: max(cell.age_seconds or 0.0 for cell in of) for why, of in groups.items()}
+    ages = {why: max(cell.waited or 0.0 for cell in of) for why, of in groups.items()}
     said = []
     for why in sorted(groups, key=lambda why: -ages[why])[:WAITING_SHOWN]:
         nodes = next((cell.node_state for cell in groups[why] if cell.node_state), None)

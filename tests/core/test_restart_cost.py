@@ -65,6 +65,15 @@ def test_a_restart_is_a_warning_of_its_own_part(kind: str, part: str | None, rem
     assert view.because == ("1 job runs and none wait",)
 
 
+def test_a_retry_waits_since_its_own_pod_was_made() -> None:
+    waits = Job("job/a", "a", CellState.PENDING, "Pending", submitted_at=0.0, waits_since=7_000.0)
+    queue = with_jobs(Queue(), [JobTable("kubernetes", (waits,))], {}, box_now=9_000.0)
+    assert (queue.cells[0].age_seconds, queue.cells[0].waited) == (9_000.0, 1_980.0)
+    first = replace(waits, waits_since=None)
+    queue = with_jobs(Queue(), [JobTable("kubernetes", (first,))], {}, box_now=9_000.0)
+    assert queue.cells[0].waited == 9_000.0
+
+
 def test_only_the_finding_of_a_restart_is_got_over() -> None:
     other = Job(
         "pod/p", "p", CellState.RUNNING, "Running", "its node", finding="network", again=True

@@ -38,6 +38,7 @@ def test_a_retry_that_waits_for_cards_says_why_the_first_try_ended() -> None:
     spec = {"backoffLimit": 2}
     (row,) = rows(job("a", failed=1, active=1, spec=spec), dead(), waits)
     assert (row.state, row.finding) == (CellState.PENDING, "missing_cell")
+    assert row.waits_since == NOON - 33 * 60  # and not since the Job was made
     assert row.why == (
         "Unschedulable for 33 min: 0/3 nodes are available; the pod before ended 33 min ago: exit 1; "
         "1 of 2 retries used"

@@ -207,8 +207,8 @@ def words_of(cell: Cell) -> tuple[str, str, str]:
     words = word if plain or not own else own
     if cell.tasks > 1:
         words = say("{tasks} wait", tasks=cell.tasks) + ("" if plain else f": {words}")
-    elif cell.state is CellState.PENDING and cell.age_seconds is not None:
-        words = f"{words} {units.age(cell.age_seconds)}"
+    elif cell.state is CellState.PENDING and cell.waited is not None:
+        words = f"{words} {units.age(cell.waited)}"
     elif cell.state is CellState.RUNNING and cell.node_state:
         sign, style, words = "▲", "level-watch", say("{state}, node out", state=words)
     return sign, words, style
@@ -223,8 +223,8 @@ def note(cell: Cell) -> str | None:
     said = [told(cell.why)] if cell.why else []
     if cell.node_state and cell.state is not CellState.PENDING:  # there it is in the reason
         said.append(headed(say("out of service"), cell.node_state))
-    if cell.state is CellState.PENDING and cell.age_seconds is not None:
-        said.append(say("waits for {age}", age=units.span(cell.age_seconds)))
+    if cell.state is CellState.PENDING and cell.waited is not None:
+        said.append(say("waits for {age}", age=units.span(cell.waited)))
         expected = _until_start(cell)
         if expected is not None:
             said.append(say("expected to start in {span}", span=units.rough(expected)))
