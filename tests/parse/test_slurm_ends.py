@@ -20,7 +20,9 @@ def job(
     """The only job of a row of squeue, rows of sacct and a record of scontrol, each with `|` in place of the mark."""
     rows = parse_queue(f"{M}|{queue}\n" if queue else "", M)
     told = "\n".join((HEAD, *accounts)).replace("|", D) + "\n"
-    details = parse_marked(f"{M} {id or queue.partition('|')[0]}\n{detail}\n", M)[0] if detail else ()
+    details = (
+        parse_marked(f"{M} {id or queue.partition('|')[0]}\n{detail}\n", M)[0] if detail else ()
+    )
     known = parse_accounts(told, D) if accounts else None
     (one,) = job_table(rows, details, known, own=own).jobs
     return one
