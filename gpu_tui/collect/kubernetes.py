@@ -300,6 +300,8 @@ class ClusterWatch:
     def _took_turn(self, log: PodLog, why: str | None) -> None:
         turn = self._turns.setdefault(log.path, _Turn())
         turn.at = asyncio.get_running_loop().time()
+        if why is None and turn.failed:
+            self._reader.resumed(log)
         turn.failed = 0 if why is None else turn.failed + 1
         if why is not None:
             self._reader.failed(log, why)

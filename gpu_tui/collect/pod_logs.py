@@ -110,6 +110,12 @@ class PodLogs:
             return f"{error}. {error.next}"
         return None
 
+    def resumed(self, log: PodLog) -> None:
+        """A log that could not be read is read on from where its reading ended."""
+        place = self._places.get(log.path)
+        if place is not None and place.opened:
+            self._open(log, place, resumed=True)
+
     async def fetch(self, programs: Programs, log: PodLog) -> bytes | str:
         """What is new in a log that was read before, not yet taken; or why that failed.
 
@@ -275,6 +281,7 @@ class PodLogs:
         place: Place,
         *,
         attempt: str = "",
+        resumed: bool = False,
         next_attempt: bool = False,
         mark: str | None = None,
         backfill: bool = True,
@@ -285,7 +292,7 @@ class PodLogs:
         self._sink(
             LogOpened(
                 name, now, _source(log), identity, 0, 0,
-                resumed=False, next_attempt=next_attempt, title=log.title,
+                resumed=resumed, next_attempt=next_attempt, title=log.title,
             )
         )  # fmt: skip
         if next_attempt:

@@ -364,6 +364,11 @@ def _cells(seen: Now) -> Iterator[Condition]:
                 kind, Severity.SERIOUS, cell.end_words or cell.why or "failed", source, cell.name,
                 remedy=_for_job(cell), since=since, since_basis=basis,
             )  # fmt: skip
+        elif cell.finding is not None and cell.lost and cell.state is CellState.RUNNING:
+            yield Condition(
+                cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name,
+                remedy=OF_JOBS[RANK],
+            )  # fmt: skip
         elif (severity := hangs(cell)) is not None and not alone:
             yield Condition("stalled", severity, cell.why or "", source, cell.name)
         elif cell.finding == UNTOLD and cell.state is CellState.RUNNING:
@@ -375,13 +380,12 @@ def _cells(seen: Now) -> Iterator[Condition]:
         ):
             yield Condition(cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.finding not in (None, UNTOLD):
-            again = cell.finding == "crashed" and not cell.lost
             # Nothing but its log says how this job ended; one that waits or runs again needs nobody now.
             over = cell.state is CellState.CANNOT_TELL and cell.end_words is not None
-            severity = Severity.SERIOUS if over or cell.lost else Severity.WARN
             yield Condition(
-                cell.finding, severity, cell.end_words or cell.why or "", source, cell.name,
-                part=RESTART if again else None, remedy=_for_job(cell),
+                cell.finding, Severity.SERIOUS if over else Severity.WARN,
+                cell.end_words or cell.why or "", source, cell.name,
+                part=RESTART if cell.finding == "crashed" else None, remedy=_for_job(cell),
             )  # fmt: skip
         elif cell.name != seen.blamed and (words := cut_short(cell)) is not None:
             severity = Severity.SERIOUS if cut_early(cell) else Severity.WARN
@@ -407,8 +411,6 @@ def _nodes(seen: Now) -> Iterator[Condition]:
 
 def _for_job(cell: Cell) -> str | None:
     """The remedy where it differs for a job of a scheduler."""
-    if cell.lost:
-        return OF_JOBS[RANK]
     if cell.job is None:
         return None
     if cell.ended_by is End.REMOVED:

@@ -182,6 +182,7 @@ def judged(
         why="; ".join(filter(None, [*whys, job.why])) or None,
         finding=finding,
         lost=lost if live else 0,
+        again=bool(dead and live and not lost),
         finished_at=None,
         exit_code=None,
         signal=None,

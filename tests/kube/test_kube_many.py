@@ -15,6 +15,7 @@ from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.sample import Failure
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.contract import fleet_verdict
+from gpu_tui.state.patrol import patrol_report
 from gpu_tui.state.views import FleetView
 from gpu_tui.wiring.once import collect_once
 
@@ -144,3 +145,18 @@ async def test_a_namespace_that_is_deleted_is_said_and_an_empty_one_is_asked_for
         assert failure.why.startswith("there is no namespace default (lab). Correct")
     asked = [r.path for r in cluster.requests if r.path.startswith("/api/v1/namespaces/default")]
     assert asked.count("/api/v1/namespaces/default") == 1
+
+
+async def test_logs_that_may_not_be_read_are_counted(
+    cluster: KubeServer, namespace: Instance, tmp_path: Path
+) -> None:
+    cluster.forbidden.add(("GET", "pods/log"))
+    for name in ("a", "b"):
+        await cluster.put("pods", pod(name))
+        await cluster.write(name, *lines(1))
+    view = await check(namespace, tmp_path / "state")
+    assert "2 of 2 running logs not read (2 cannot be read)" in "\n".join(patrol_report(view, {}))
+    (one,) = view.instances
+    assert {cell.why for cell in one.queue.cells} == {
+        "the cluster does not let this user read that (lab, namespace default)"
+    }
