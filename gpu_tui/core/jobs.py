@@ -236,7 +236,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         row = _doubted(row, LOSS_LOST)
     if job.again:
         row = with_cost(row, seen.reached)
-    if seen.eta is not None and job.live:
+    if seen.eta is not None and job.live and not job.lost:  # without a rank it may not go on
         row = replace(row, eta_seconds=seen.eta.seconds, eta_range=(seen.eta.low, seen.eta.high))
     return _counted(row)
 

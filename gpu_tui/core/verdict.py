@@ -85,7 +85,7 @@ def _connecting(seen: Evidence) -> str | None:
 
 def _no_link(seen: Evidence) -> str | None:
     if seen.link == "auth":  # it answered
-        return f"access is refused ({seen.link})"
+        return f"no access ({seen.link})"
     return f"no connection ({seen.link})" if seen.link != "live" else None
 
 

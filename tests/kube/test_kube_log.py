@@ -43,6 +43,31 @@ def test_any_cut_and_any_drop(steps: list[tuple[int, str]], cuts: list[int], chu
         for begin, end in pairwise([*range(0, len(answer), chunk), len(answer)]):
             taken += place.feed(answer[begin:end])
     assert taken == b"".join(f"{words}\n".encode() for _, words in log)
+    assert not place.gap
+
+
+@given(steps=LINES, read=st.integers(0, 12), kept=st.integers(0, 12))
+def test_a_rotation_doubles_nothing_and_a_loss_shows(
+    steps: list[tuple[int, str]], read: int, kept: int
+) -> None:
+    """The new file holds the last `kept` lines; the `read` first ones were taken before."""
+    tick, log = 8, []
+    for number, (step, _) in enumerate(steps):
+        tick += max(1, step)  # each line has a stamp of its own
+        log.append((stamp(tick), f"line {number}"))
+    read, kept = min(read, len(log)), min(kept, len(log))
+    place = StampedLog()
+    taken = place.feed(b"".join(f"{at} {words}\n".encode() for at, words in log[:read]))
+    place.again()
+    since = (place.since or "")[:19]
+    new = log[len(log) - kept :]
+    taken += place.feed(
+        b"".join(f"{at} {words}\n".encode() for at, words in new if at[:19] >= since)
+    )
+    numbers = [int(words.split()[1]) for words in taken.decode().splitlines()]
+    assert numbers == sorted({*range(read), *range(len(log) - kept, len(log))})
+    lost = read < len(log) - kept < len(log)
+    assert place.gap or not lost or not read
 
 
 def test_a_runtime_that_stamps_nothing_is_taken_as_it_comes() -> None:
