@@ -38,7 +38,7 @@ READERS = 2  # readings at once of logs that were not read before
 ROUND = 16  # logs that are read between two looks, at most
 LOGS_READ = 300  # logs of one namespace, those that grow first
 TOLD = 100  # logs of which it is said that they are not read
-ENDED_READ = 100  # of them those of ended pods, the newest first
+ENDED_READ = 60  # of them those of ended pods, the newest first
 AGAIN_SECONDS, LONGEST_WAIT = 1.0, 30.0
 LONGEST_PAUSE = 300.0  # seconds until a log that cannot be read is tried again
 SETTLED = 5.0  # seconds of a stream after which its end is no trouble
@@ -281,7 +281,7 @@ class ClusterWatch:
             if log is None:
                 return
             began = loop.time()
-            read = self._reader.is_begun(log) or await self._tried(programs, log)
+            read = self._reader.is_caught_up(log) or await self._tried(programs, log)
             if read and log.live:
                 if await self._reader.stream(programs, log):
                     self._hurry.set()
@@ -319,7 +319,7 @@ class ClusterWatch:
         while True:
             self._tell_beyond()
             due = self._due()
-            unread = [log for log in due if not self._reader.is_begun(log)]
+            unread = [log for log in due if not self._reader.is_caught_up(log)]
             if unread:
                 await self._read_first(programs, unread[:READERS])
             elif due:
@@ -384,7 +384,7 @@ class ClusterWatch:
         beyond = {path: log for path, log in self._logs.items() if path not in chosen}
         self._beyond.intersection_update(beyond)
         for path in sorted(beyond.keys() - self._beyond)[: TOLD - len(self._beyond)]:
-            if not self._reader.is_begun(beyond[path]):
+            if not self._reader.is_caught_up(beyond[path]):
                 self._beyond.add(path)
                 self._reader.failed(beyond[path], TOO_MANY if beyond[path].live else TOO_OLD)
 

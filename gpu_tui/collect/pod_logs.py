@@ -28,6 +28,7 @@ from gpu_tui.transport.argv import Programs
 from gpu_tui.transport.base import ChannelRefused
 
 HISTORY = 2_000  # lines of a log that was there before the watch began
+ENDED_HISTORY = 600  # of the log of an ended pod
 BEFORE = 200  # lines of an earlier attempt that ended before the watch began
 LOG_LIMIT, LOG_CAP = 30.0, 8 << 20  # seconds, bytes of one reading
 HELD_CAP = 1 << 20  # bytes of one reading that waits for the next look
@@ -68,15 +69,11 @@ class PodLogs:
         """The place in this log, at its start where it was never read."""
         return self._places.setdefault(log.path, Place(log))
 
-    def is_begun(self, log: PodLog) -> bool:
-        """This attempt was read before, up to some line."""
-        place = self._places.get(log.path)
-        return place is not None and place.opened and place.log.attempt == log.attempt
-
     def is_caught_up(self, log: PodLog) -> bool:
-        """What this log held at the start of the watch was read."""
+        """What this attempt had written before the watch began was read."""
         place = self._places.get(log.path)
-        return place is not None and place.opened and not place.history
+        same = place is not None and place.opened and place.log.attempt == log.attempt
+        return same and place is not None and not place.history
 
     def is_read(self, log: PodLog) -> bool:
         """This attempt has ended and was read to its end."""
@@ -137,8 +134,8 @@ class PodLogs:
         """Take what one reading brought. `whole`: it reached the end of the log."""
         place.log = log
         place.stamped.again()
-        history = place.history and place.stamped.since is None
-        await self._feed(place, data, backfill=history)
+        # Also the rest of a first reading that was cancelled is no news.
+        await self._feed(place, data, backfill=place.history)
         if whole and not log.live:
             if lines := place.reader.close():
                 self._arrived(log, lines, backfill=place.history)
@@ -184,7 +181,8 @@ class PodLogs:
 
     async def _ask(self, programs: Programs, log: PodLog, place: Place, cap: int) -> Completed:
         since = place.stamped.since
-        tail = HISTORY if place.history and since is None else None
+        first = place.history and since is None
+        tail = (HISTORY if log.live else ENDED_HISTORY) if first else None
         words = kubectl.logs(self._scope, log.pod, log.container, since=since, tail=tail, most=cap)
         return await programs.run(words, limit=LOG_LIMIT, cap=cap)
 

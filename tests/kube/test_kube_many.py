@@ -19,7 +19,7 @@ from gpu_tui.state.patrol import patrol_report
 from gpu_tui.state.views import FleetView
 from gpu_tui.wiring.once import collect_once
 
-PODS = FOLLOWED + 3
+PODS = FOLLOWED + 2
 
 
 async def check(instance: Instance, state: Path) -> FleetView:
@@ -38,7 +38,7 @@ async def test_a_loss_that_is_no_number_is_found_in_any_of_the_logs(
         await cluster.put("jobs", job(f"cell-{n}", active=1))
         state = {"running": {"startedAt": at(f"10:0{n}:00")}}  # the newest are followed
         await cluster.put("pods", pod(f"cell-{n}-x", of=f"cell-{n}", state=state))
-        await cluster.write(f"cell-{n}-x", *lines(n, "nan" if n in (0, 2) else "0.5"))
+        await cluster.write(f"cell-{n}-x", *lines(n, "nan" if n in (0, 1) else "0.5"))
     await cluster.put("pods", pod("dead", phase="Failed", state=ended(1)))
     await cluster.write(
         "dead", (at("10:00:01"), "RuntimeError: CUDA error: misaligned address"), end=True
@@ -49,7 +49,7 @@ async def test_a_loss_that_is_no_number_is_found_in_any_of_the_logs(
         cell.name: cell.epoch for cell in one.queue.cells if cell.state is CellState.RUNNING
     } == {f"cell-{n}": 5 for n in range(PODS)}
     found = {(finding.kind, finding.cell) for finding in view.findings}
-    assert found == {("nan", "cell-0"), ("nan", "cell-2"), ("cuda_error", "dead")}
+    assert found == {("nan", "cell-0"), ("nan", "cell-1"), ("cuda_error", "dead")}
 
 
 async def test_a_parallel_job_shows_the_worst_of_its_pods(
@@ -81,7 +81,7 @@ async def test_a_parallel_job_shows_the_worst_of_its_pods(
 async def test_a_log_that_is_not_followed_is_read_on(
     cluster: KubeServer, namespace: Instance
 ) -> None:
-    for n in range(PODS):
+    for n in range(FOLLOWED + 1):
         state = {"running": {"startedAt": at(f"10:0{n}:00")}}
         await cluster.put("pods", pod(f"p{n}", state=state))
         await cluster.write(f"p{n}", (at("10:00:11.5"), "one"))
