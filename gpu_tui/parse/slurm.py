@@ -327,8 +327,8 @@ def job_table(
     of_late = set(ended[-LOGS_OF_ENDED:])
     for id, job in rows.items():
         if job.started_at is not None or job.stdout is not None:
-            own = steps.get(id, ()) if job.live or id in of_late else ()
-            rows[id] = with_logs(job, known.get(id), booked.get(id), own, user)
+            its_steps = steps.get(id, ()) if job.live or id in of_late else ()
+            rows[id] = with_logs(job, known.get(id), booked.get(id), its_steps, user)
     jobs = sorted(rows.values(), key=lambda job: _order(job.id))
     if len(jobs) > JOBS_KEPT:
         newest = sorted(jobs, key=lambda job: (job.live, _order(job.id)), reverse=True)
