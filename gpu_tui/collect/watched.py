@@ -44,6 +44,7 @@ NOW_AND_THEN = 15.0
 # Logs polled in one round at most; each costs the box 2 ms of CPU time, so more of them are polled less often.
 POLLED = 100
 OPENS = 3.0  # seconds for tails to open before the other logs are read
+TWIN = "is another name of a log that is read"
 BROKEN = "cannot be read: the box needs sh, dd and stat"
 # Logs in one round that may hang; a process that hangs stays on the box until the mount is back.
 HANGS_MOST = 2
@@ -357,6 +358,8 @@ class Watched:
                 self._hung.discard(source)
                 self._twins.pop(source, None)
                 if source in look.twins:
+                    if self._instance.scheduler is not None:  # its row says why it shows nothing
+                        self._untailed(source, f"{source.path} {TWIN}")
                     self._failed.discard(source)
                     self._twins[source] = one.stamp.inode if one.stamp else None
             if look.hung is None:

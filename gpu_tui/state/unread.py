@@ -32,6 +32,7 @@ SOON = "not yet"
 BRIEF = (
     (NOT_YET, SOON),
     ("is not there", "not there"),
+    ("is another name of a log that is read", "read under another name"),
     ("may not be read", "no permission"),
     (": its mount may be dead", "its mount does not answer"),
     ("its log is not known", "not known"),

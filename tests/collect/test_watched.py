@@ -14,10 +14,11 @@ from test_cells import finish, instance, said, start
 from test_follow import Heard
 
 from gpu_tui.collect import watched
+from gpu_tui.collect.cells import Unfollowed
 from gpu_tui.collect.log_end import Look
-from gpu_tui.collect.watched import LONGEST_PAUSE, REFUSED_SECONDS, Watched
+from gpu_tui.collect.watched import LONGEST_PAUSE, REFUSED_SECONDS, TWIN, Watched
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.events import LogArrived, LogOpened
+from gpu_tui.core.events import LogArrived, LogFailed, LogOpened
 from gpu_tui.core.fleet import Instance, SshAccess
 from gpu_tui.core.logs import LogSource
 
@@ -121,3 +122,20 @@ async def test_a_cell_that_is_selected_does_not_wait_for_the_ended_ones(
     await asyncio.gather(following, return_exceptions=True)
     reads = [f"read {cell}" for cell in ("four", "three", "two", "one")]
     assert done == ["tail six", "read five", "tail five", *reads]
+
+
+@pytest.mark.parametrize("scheduler", [None, "slurm"])
+async def test_a_job_whose_log_is_a_link_to_another_one_says_so(
+    tmp_path: Path, scheduler: str | None
+) -> None:
+    """A row that never says why its log shows nothing would hold up every check."""
+    files, heard = ShellBox(tmp_path), Heard()
+    box = Watched(Instance("box", SshAccess("box"), scheduler=scheduler), heard, ManualClock())
+    files.file("home/a.log", "Epoch 1/2\n")
+    (files.home / "b.log").symlink_to("a.log")
+    logs = [Unfollowed(LogSource(f"~/{name}.log", name), over=False) for name in "ab"]
+    connection: Any = ShellConnection(files, "dash")
+    for _ in range(2):
+        await box._read_others(connection, [], logs)
+    said = [event.why for event in heard.of(LogFailed)]  # type: ignore[attr-defined]
+    assert said == ([f"~/b.log {TWIN}"] if scheduler else [])
