@@ -109,6 +109,15 @@ def test_the_line_under_the_rows_says_how_long_it_waits_and_when_it_may_start() 
     )
     assert "out of service: gpu02 draining: bad ECC" in (note(SLURM[1]) or "")
     assert note(SLURM[-1]) is None
+    told = replace(KUBE[1], why="ImagePullBackOff: waits for 60 min: Back-off pulling image")
+    assert (note(told) or "").count("waits") == 1
+
+
+def test_a_namespace_is_a_column_where_there_is_more_than_one() -> None:
+    assert "namespace" not in drawn("kubernetes", KUBE, 156)[0]
+    assert (
+        "namespace" in drawn("kubernetes", (*KUBE, replace(KUBE[0], task="other", job="x")), 156)[0]
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -123,6 +124,8 @@ def sheet_of(kind: str, cells: Sequence[Cell], width: int) -> Sheet:
     spare = width - name - 1 - status - FIXED
     shown = []
     for column in WISHES.get(kind, ()):
+        if column is SPACE and len({cell.task for cell in cells}) < 2:
+            continue  # it would say the same in each row
         if spare > column.width and any(map(column.has, cells)):
             shown.append(column)
             spare -= column.width + 1
@@ -218,13 +221,17 @@ def words_of(cell: Cell) -> tuple[str, str, str]:
 PLAIN = frozenset({"pending", "running", "completed", "complete", "succeeded", "failed", "error"})
 
 
+_WAITED = re.compile(r"\bfor [\d.]{1,9} (?:s|min|h)\b")  # the reason itself says for how long
+
+
 def note(cell: Cell) -> str | None:
     """Why it is as it is, how long it waits and when it is expected to begin; None where there is nothing to say."""
     said = [told(cell.why)] if cell.why else []
     if cell.node_state and cell.state is not CellState.PENDING:  # there it is in the reason
         said.append(headed(say("out of service"), cell.node_state))
     if cell.state is CellState.PENDING and cell.waited is not None:
-        said.append(say("waits for {age}", age=units.span(cell.waited)))
+        if _WAITED.search(cell.why or "") is None:
+            said.append(say("waits for {age}", age=units.span(cell.waited)))
         expected = _until_start(cell)
         if expected is not None:
             said.append(say("expected to start in {span}", span=units.rough(expected)))
