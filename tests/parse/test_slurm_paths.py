@@ -12,6 +12,7 @@ from gpu_tui.parse.slurm import (
     job_table,
     parse_accounts,
     parse_details,
+    parse_marked,
     parse_queue,
 )
 from gpu_tui.parse.slurm_job import Step
@@ -184,6 +185,7 @@ def test_the_script_of_a_heterogeneous_job_writes_on_its_first_part() -> None:
         for part in (0, 1)
     ]
     queue = parse_queue(ROW.format(id="6+0") + ROW.format(id="6+1"), MARK)
-    first, second = job_table(queue, parse_details("".join(records)), told).jobs
+    details, _ = parse_marked(f"{MARK} 6\n" + "".join(records), MARK)
+    first, second = job_table(queue, details, told).jobs
     assert (first.stdout, second.stdout) == ("/l/6.out", None)
     assert second.logs == ("/w/step-7-0.log", "/w/step-7-1.log")
