@@ -16,10 +16,13 @@ from gpu_tui.core.fleet import Instance
 from gpu_tui.core.scheduler_end import Attempt, End
 from gpu_tui.core.sweep import CELLS_KEPT, Cell, CellState
 from gpu_tui.state.history import CONTACT_EVERY, History
+from gpu_tui.state.late_reader import progress_of
+from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.runs_before import box_of
 
 COUNTER = "attempts"
 LONGEST = 200_000  # characters in the history
+AROUND = 200  # lines before and after the line of an end
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,30 @@ class Attempts:
         self._history, self._name, self._box = history, instance.name, box_of(instance)
         self._known = self._read()
         self._marks: dict[str, _Mark] = {}
+        # By cell: the line of an end in one version of its log, with the epochs around it.
+        self._lines: dict[str, tuple[Alarm, int, Alarm]] = {}
         self._written_at: float | None = None  # None: write at once
         self._first: float | None = None  # when it was asked to write first
         self._changed = False
+
+    def around(self, cell: str, line: Alarm, log: LogBuffer) -> Alarm:
+        """The line of an end with the last epoch before it and the first one after it.
+
+        Of many lines that came at once only some were read: so the lines around it are looked at here.
+        """
+        known = self._lines.get(cell)
+        if known is not None and known[0] == line and known[1] == log.end:
+            return known[2]
+        before = range(line.number - 1, max(log.first, line.number - AROUND) - 1, -1)
+        after = range(max(log.first, line.number + 1), min(log.end, line.number + AROUND))
+        reached, begun = _first_epoch(log, before), _first_epoch(log, after)
+        found = replace(
+            line,
+            reached=line.reached if reached is None else reached,
+            begun=line.begun if begun is None else begun,
+        )
+        self._lines[cell] = line, log.end, found
+        return found
 
     def follow(
         self, cell: Cell, end: End | None, line: Alarm | None, course: Course | None
@@ -151,6 +175,7 @@ class Attempts:
         while len(self._known) > CELLS_KEPT:
             del self._known[next(iter(self._known))]
         self._marks = {name: mark for name, mark in self._marks.items() if name in self._known}
+        self._lines = {name: line for name, line in self._lines.items() if name in self._known}
         rows = [json.dumps({"name": name, **asdict(one)}) for name, one in self._known.items()]
         while rows and sum(map(len, rows)) > LONGEST:
             rows.pop(0)
@@ -166,6 +191,14 @@ class Attempts:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return {}
         return known if box == self._box else {}
+
+
+def _first_epoch(log: LogBuffer, numbers: range) -> int | None:
+    for number in numbers:
+        progress = progress_of(log.text(number))
+        if progress is not None and progress.epoch is not None and progress.phase is None:
+            return progress.epoch
+    return None
 
 
 def _known(row: dict[str, Any]) -> tuple[str, _Known]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_tui.core.logs import LogLine
+from gpu_tui.core.logs import LogLine, Progress
 
 
 def read_line(raw: bytes) -> LogLine:
@@ -21,6 +21,11 @@ def show_line(raw: bytes) -> str:
 
 def reports(text: str) -> bool:
     """A line tells how far its run has come."""
+    return progress_of(text) is not None
+
+
+def progress_of(text: str) -> Progress | None:
+    """The progress that a line reports."""
     from gpu_tui.parse.progress import parse_progress
 
-    return parse_progress(text) is not None
+    return parse_progress(text)

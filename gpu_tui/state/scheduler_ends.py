@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpu_tui.core.alarms import Alarm
 from gpu_tui.core.cut_short import COMPLETE
 from gpu_tui.core.left_queue import LEFT
+from gpu_tui.core.logs import LogSource
 from gpu_tui.core.scheduler_end import (
     JOINS,
     Attempt,
@@ -45,6 +46,9 @@ def _with_end(kept: InstanceState, cell: Cell, says: dict[str, Says]) -> Cell:
         return cell
     trace = kept.cells.get(cell.name)
     said = line if line is not None and line_end(line.text) is not None else None
+    log = kept.logs.buffers.get(LogSource(said.path, cell.name)) if said is not None else None
+    if said is not None and log is not None and log.first <= said.number < log.end:
+        said = kept.attempts.around(cell.name, said, log)
     attempt = kept.attempts.follow(cell, end, said, trace.course if trace else None)
     if cell.state in LIVE and attempt.restarts:
         says[cell.name] = _says_again(cell, attempt, said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, Sampled
+from gpu_tui.core.events import LinkChanged, LogArrived, LogCame, LogOpened, Sampled
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
@@ -381,6 +381,20 @@ def test_a_log_that_was_not_read_to_its_end_gives_a_bound() -> None:
     assert "put back after epoch 38 or later, back in the queue" in (login.cell().why or "")
     login.log(epochs(1, 87) + due("PREEMPTION"), backlog=True)
     assert "preempted after epoch 87, back in the queue" in (login.cell().why or "")
+
+
+def test_the_epochs_around_an_end_are_those_of_its_neighbours_in_a_flood() -> None:
+    """Of many lines that come at once only a few reports are read."""
+    login = Login()
+    login.look("RUNNING", 1)
+    source = LogSource("/w/10.out", "10·train")
+    text = epochs(1, 50) + due("JOB REQUEUE") + epochs(1, 59)
+    block = LogReader().feed(text.encode())
+    login.store.apply(LogOpened("login", login.at, source, 7, 0, 0, resumed=False))
+    login.store.apply(LogCame("login", login.at, source, block, len(text)))
+    login.store.apply(LogArrived("login", login.at, source, block, True, len(text)))
+    words = "requeued after epoch 50; ran again from epoch 1, 50 epochs lost"
+    assert words in (login.cell().why or "")
 
 
 def test_a_log_in_the_middle_of_being_read_leaves_no_trace() -> None:
