@@ -156,25 +156,23 @@ class LeftQueue:
             if _is_over(job):
                 yield self._over(job)
                 continue
-            row = _now(job)
+            row = _bare(job)
             if job.finished_at is None:
                 why = f"the list is not complete; last listed at {_clock(job.seen_at)}"
-                yield replace(row, state=CellState.CANNOT_TELL, why=why)
+                yield replace(row, word=job.word, why=why)
                 continue
-            # How long it took is not known.
-            row = replace(row, started_at=None, finished_at=job.finished_at + skew, finding=None)
+            row = replace(row, finished_at=job.finished_at + skew)
             if job.word == TERMINATING and job.finding is None and not job.preempted:
                 why = f"it was being deleted when it was last listed at {_clock(job.seen_at)}"
-                yield replace(row, state=CellState.SKIPPED, word=LEFT, why=why)
+                yield replace(row, state=CellState.SKIPPED, why=why)
                 continue
             if job.state in _UNFINISHED:
                 row = _with_log(row)
                 if not self._began(row, endings):
                     unrun = "is not there" in unread.get(row.stdout or "", "")
                     state = CellState.SKIPPED if unrun else CellState.CANNOT_TELL
-                    yield replace(row, state=state, word=UNRUN if unrun else UNSEEN, why=None)
+                    yield replace(row, state=state, word=UNRUN if unrun else UNSEEN)
                     continue
-            row = replace(row, state=CellState.CANNOT_TELL, word=LEFT, why=None, exit_code=None)
             known = ended(row, endings.get(job.name, NOTHING))
             if known is not row:
                 whole = known.state is CellState.FINISHED
@@ -187,7 +185,8 @@ class LeftQueue:
         known = self._shown.get(job.id)
         if known is None or known[0] is not job:
             why = f"as last listed at {_clock(job.seen_at)}"
-            row = replace(_now(job), why=f"{job.why}; {why}" if job.why else why)
+            row = replace(job, ends_by=None, removed_at=None, seen_at=None, expected_at=None)
+            row = replace(row, why=f"{job.why}; {why}" if job.why else why)
             known = self._shown[job.id] = job, row
         return known[1]
 
@@ -221,9 +220,26 @@ class LeftQueue:
         return replace(row, why=why, finding=UNTOLD if told else None)
 
 
-def _now(job: Job) -> Job:
-    """The job without what was so only while it was listed."""
-    return replace(job, ends_by=None, removed_at=None, seen_at=None, reason=None, expected_at=None)
+def _bare(job: Job) -> Job:
+    """What stays true of a job that left before its end was listed. How long it took is not known."""
+    return Job(
+        job.id,
+        job.name,
+        CellState.CANNOT_TELL,
+        LEFT,
+        task=job.task,
+        index=job.index,
+        submitted_at=job.submitted_at,
+        restarts=job.restarts,
+        node=job.node,
+        stdout=job.stdout,
+        stderr=job.stderr,
+        logs=job.logs,
+        will_write=job.will_write,
+        limit=job.limit,
+        gpus=job.gpus,
+        interactive=job.interactive,
+    )
 
 
 def _is_over(job: Job) -> bool:

@@ -281,7 +281,11 @@ def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | Non
 
 
 def _blamed(kept: InstanceState, queue: Queue, verdict: Verdict) -> str | None:
-    """The cell whose end is the end of the run: the last that was started, unless it ended well."""
+    """The cell whose end is the end of the run: the last that was started, unless it ended well. The jobs of a scheduler
+    are no run, unless the last of them was preempted.
+    """
+    if kept.instance.scheduler is not None and verdict is not Verdict.PREEMPTED:
+        return None
     if not queue.cells or queue.cells[0].job is not None:  # no cell of a queue script
         went = went_last(queue.cells)
         if went is not None:
