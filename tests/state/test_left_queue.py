@@ -14,6 +14,7 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import Host
 from gpu_tui.core.run_memory import GONE_FOR
 from gpu_tui.core.sample import Failure, FailureKind, Reading
+from gpu_tui.core.scheduler_end import End
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.contract import fleet_verdict
@@ -468,3 +469,14 @@ def test_the_text_of_a_memory_is_bounded_and_keeps_what_is_live() -> None:
     assert kept[-1].id == "9999"
     assert 500 < len(kept) < 900
     assert kept[-2].id == "899"
+
+
+def test_a_requeue_or_an_earlier_preemption_is_not_how_a_job_that_left_ended() -> None:
+    line = "slurmstepd-n1: error: *** JOB 51 ON n1 CANCELLED AT 2026-11-28T15:12:16 DUE TO JOB REQUEUE ***"
+    again = job("52", ended_by=End.PREEMPTED, restarts=1)
+    watch = Watch(NoHistory()).look(T0, job("51"), again).look(T0 + 20)
+    watch.log(T0 + 21, "51", f"Epoch 3/40 loss: 1\n{line}\n")
+    watch.log(T0 + 21, "52", "Epoch 3/40 loss: 1\n")
+    cells = watch.cells(T0 + 22)
+    assert {id: cell.state for id, cell in cells.items()} == {"51": LOST, "52": LOST}
+    assert watch.kinds(T0 + 22) == {("suspicious_end", "51·van"), ("suspicious_end", "52·van")}
