@@ -1,4 +1,4 @@
-"""What a restart of a job cost, by its log: the epoch that the attempts before had reached, and the present one."""
+"""The cost of a restart by a job's log: the epoch that the attempts before had reached, and the present one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from dataclasses import replace
 
 from gpu_tui.core.sweep import Cell
 
-BEYOND = (
-    0.1  # of the epochs that were reached, and at least one: from then on a restart is got over
-)
+BEYOND = 0.1  # of the reached epochs, and at least one: the restart is then got over
 ENDS = frozenset({"host_oom", "crashed"})  # findings of a job that runs again
 
 

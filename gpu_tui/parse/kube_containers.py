@@ -152,10 +152,10 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """The containers that a pod's state is judged by. `told` is false where nothing says which of them trains."""
+    """The containers that decide a pod's state. `known` is false where nothing names the one that trains."""
 
     containers: tuple[Container, ...]
-    told: bool = True
+    known: bool = True
 
 
 def containers_of(spec: Object, status: Object, *, init: bool = False) -> tuple[Container, ...]:
@@ -203,7 +203,7 @@ def judged_by(
     others = tuple(one for one in containers if not one.extra)
     if len(others) == 1 or len(containers) == 1:
         return Judges(others or tuple(containers))
-    return Judges(others or tuple(containers), told=not containers)
+    return Judges(others or tuple(containers), known=not containers)
 
 
 def devices_of(spec: Object) -> int | None:
@@ -229,12 +229,12 @@ def _count(amount: object) -> int:
     return int(word) if word.isascii() and word.isdigit() else 0
 
 
-def end_words(ended: Object, beside: str | None = None) -> str | None:
-    """`OOMKilled, exit 137`, without the word `beside` it; the reason Error says nothing."""
+def end_words(ended: Object, without: str | None = None) -> str | None:
+    """`OOMKilled, exit 137`; the reason is left out where it is `without`, or says no more than the exit code."""
     code, signal = number(ended, "exitCode"), number(ended, "signal")
     reason = text(ended, "reason")
     words = [
-        reason if reason not in (beside, "Error", "Completed") else None,
+        reason if reason not in (without, "Error", "Completed") else None,
         None if code is None else f"exit {code}",
         f"signal {signal}" if signal else None,
         text(ended, "message", SENTENCE),

@@ -36,7 +36,7 @@ def worst_of(look: Look) -> Seen:
         return Seen(CellState.CANNOT_TELL, "Running", "nothing is said of its container")
     every.sort(key=lambda seen: WORST.index(seen.state))
     worst = every[0]
-    if not judges.told:
+    if not judges.known:
         return _untold(every)
     runs = [one.name for one in look.containers if one.runs and one not in judges.containers]
     if worst.state in (CellState.FINISHED, CellState.FAILED, CellState.SUSPICIOUS) and runs:

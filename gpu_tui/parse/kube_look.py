@@ -11,7 +11,7 @@ from gpu_tui.parse.kube_object import Object, text
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one way of looking at a pod says of it. `by` is the container that says it."""
+    """The answer to one question about a pod. `by` is the container that gave it."""
 
     state: CellState
     word: str

@@ -1,8 +1,8 @@
 """One pod of a Kubernetes cluster: what its phase, its conditions and the containers that train say together.
 
 The phase alone lies: a container that crashes again and again is `Running`, one whose image cannot be
-pulled is `Pending`, and a sidecar keeps a pod `Running` whose training has ended. What is not known is "cannot
-tell", never a guess.
+pulled is `Pending`, and a sidecar keeps a pod `Running` whose training has ended. A state that cannot be
+known is "cannot tell", never a guess.
 """
 
 from __future__ import annotations
@@ -92,16 +92,6 @@ class Pod:
     waits_since: float | None = None
 
     @property
-    def log(self) -> bool:
-        """A container of it has written a log that may still be there."""
-        return bool(self.logs)
-
-    @property
-    def previous(self) -> bool:
-        """An earlier attempt has left a log."""
-        return any(log.previous for log in self.logs)
-
-    @property
     def again(self) -> bool:
         """Its main container runs after a restart, or after another pod failed."""
         return self.live and (self.restarts > 0 or self.retried)
@@ -141,7 +131,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
         state=seen.state,
         word=seen.word,
         why=seen.why,
-        container=judges.containers[0].name if judges.told and judges.containers else None,
+        container=judges.containers[0].name if judges.known and judges.containers else None,
         node=text(spec, "nodeName"),
         created_at=time(meta, "creationTimestamp"),
         started_at=time(running or said, "startedAt") if seen.state in BEGUN else None,
@@ -205,7 +195,7 @@ def _judge(look: Look) -> Seen:
 
 def _succeeded(look: Look) -> Seen:
     """Every container ended with 0, which a killed one can do as well."""
-    seen = worst_of(replace(look, judges=replace(look.judges, told=True)))
+    seen = worst_of(replace(look, judges=replace(look.judges, known=True)))
     if seen.state is CellState.SUSPICIOUS:
         return seen
     return _taken(look, seen.by) or Seen(CellState.FINISHED, "Completed", by=seen.by)
@@ -237,7 +227,7 @@ def _deleted_at(meta: Object) -> float | None:
 
 
 def _failed(look: Look) -> Seen:
-    """The phase Failed: by the pod's own words, else by the container that failed."""
+    """The phase Failed: by the pod's own words, otherwise by the container that failed."""
     status = look.status
     by = _to_blame(look)
     ended = by.ended if by else NOTHING
@@ -266,7 +256,7 @@ def _failed(look: Look) -> Seen:
 
 
 def _to_blame(look: Look) -> Container | None:
-    """The container whose end failed the pod: one that counts, else any, else an init container."""
+    """The container whose end failed the pod: one that counts, then any other, then an init container."""
     for group in (look.judges.containers, look.containers, look.inits):
         if found := next((one for one in group if one.failed), None):
             return found
@@ -307,7 +297,7 @@ def _terminating(look: Look, gone_by: float) -> Seen:
 
 
 def _finalizers(meta: Object) -> list[str]:
-    """What must be taken from it before it goes; that of every pod of a Job says nothing."""
+    """The finalizers that keep it, without the one of every pod of a Job."""
     found = meta.get("finalizers")
     names = [raw({"name": one}, "name") for one in (found if isinstance(found, list) else ())[:3]]
     return [name for name in names if name and not name.startswith("batch.kubernetes.io/")]
@@ -370,7 +360,7 @@ def _signal(ended: Object, exit_code: int | None) -> int | None:
 
 
 def _end(status: Object, ended: Object) -> float | None:
-    """When it ended: by the container, else since when the pod is no more ready."""
+    """When it ended: by the container, otherwise when the pod became unready."""
     if (at := time(ended, "finishedAt")) is not None:
         return at
     return time(condition(status, "Ready", holds=False) or NOTHING, "lastTransitionTime")

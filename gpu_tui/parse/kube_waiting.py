@@ -1,4 +1,4 @@
-"""What a pod waits for, and for how long: a node, an init container, an image, a volume."""
+"""Why a pod waits, and for how long: for a node, an init container, an image, a volume."""
 
 from __future__ import annotations
 

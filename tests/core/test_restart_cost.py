@@ -1,4 +1,4 @@
-"""What a restart cost by the log, and when it is got over."""
+"""The cost of a restart by the log, and when it is got over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pod by all its containers, all its attempts, and its reasons for waiting: kinds of fault beside innocent twins."""
+"""A pod by all its containers, all its attempts, and its reasons for waiting: kinds of fault and innocent twins."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def test_killed_for_memory_with_exit_0_is_no_good_end() -> None:
     assert (row.state, row.finding, row.word) == (CellState.SUSPICIOUS, "host_oom", "Complete")
     both = (box("a", ended(0, "OOMKilled")), box("b", ended(0, "Completed")))  # whichever trains
     assert read(several(*both, phase="Succeeded")).finding == "host_oom"
-    # The sidecar beside it still runs.
+    # Its sidecar still runs.
     assert read(several(box("train", ended(0, "OOMKilled")), ISTIO)).finding == "host_oom"
 
 
@@ -569,7 +569,7 @@ def target(reason: str, message: str = "", kind: str = "DisruptionTarget") -> An
         ({"conditions": target("WorkloadEvictedDueToDeactivatedDueToMaximumExecutionTimeExceeded", kind="TerminationTarget")}, "time_limit"),
         ({"conditions": target("WorkloadEvictedDueToSomethingNew", kind="TerminationTarget")}, "preempted"),
         ({"reason": "DeadlineExceeded", "message": "Pod was active on the node longer than the specified deadline"}, "time_limit"),
-        ({}, None),  # SIGTERM from nobody that is known
+        ({}, None),  # SIGTERM, and no reason for it
     ],
 )  # fmt: skip
 def test_what_was_taken_away_is_told_from_what_crashed(status: Any, kind: str | None) -> None:

@@ -1,4 +1,4 @@
-"""A trainer beside a sidecar is killed for memory and runs again: the real kubectl, and the sentence about it."""
+"""A trainer with a sidecar is killed for memory and runs again: the real kubectl, and the sentence about it."""
 
 from __future__ import annotations
 
