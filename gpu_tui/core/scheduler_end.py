@@ -55,6 +55,7 @@ WORDS: Mapping[str, End] = {
     "NODE_FAIL": End.NODE,
     "Suspended": End.CANCELLED,
     "Terminating": End.CANCELLED,
+    "Deleted": End.CANCELLED,
     "DeadlineExceeded": End.LIMIT,
     "Evicted": End.PREEMPTED,
     "Preempting": End.PREEMPTED,

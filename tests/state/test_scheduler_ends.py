@@ -570,6 +570,7 @@ def test_a_real_crash_stays_a_crash(code: str) -> None:
     [
         (CellState.PENDING, "Suspended", None),
         (CellState.RUNNING, "Terminating", "it is being deleted"),
+        (CellState.SKIPPED, "Deleted", "it was deleted: exit 143"),
     ],
 )
 def test_a_job_that_its_user_suspends_or_deletes_is_no_finding(
@@ -592,6 +593,17 @@ def test_an_evicted_pod_explains_what_its_program_printed() -> None:
     login.jobs(evicted, source="Kubernetes", metric="kubernetes")
     login.log(epochs(1, 9) + INTERRUPTED.partition("\n")[2])
     assert [one.kind for one in login.findings() if one.cell] == ["preempted"]
+
+
+def test_a_pod_that_was_evicted_for_its_disk_is_only_that() -> None:
+    login = Login(scheduler="kubernetes")
+    full = Job(
+        "job/10", "10·train", CellState.FAILED, "Evicted", why="The node was low on resource: inodes.",
+        finding="disk_full", finished_at=T0,
+    )  # fmt: skip
+    login.jobs(full, source="Kubernetes", metric="kubernetes")
+    login.log(epochs(1, 9) + INTERRUPTED.partition("\n")[2])
+    assert [one.kind for one in login.findings() if one.cell] == ["disk_full"]
 
 
 def test_a_traceback_of_a_pod_that_failed_by_itself_is_kept() -> None:
