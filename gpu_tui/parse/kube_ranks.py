@@ -182,7 +182,7 @@ def judged(
         why="; ".join(filter(None, [*whys, job.why])) or None,
         finding=finding,
         lost=lost if live else 0,
-        again=bool(dead and live and not lost),
+        again=not lost and bool(live) and (bool(dead) or any(one.pod.again for one in live)),
         finished_at=None,
         exit_code=None,
         signal=None,

@@ -282,6 +282,15 @@ def test_a_retry_that_comes_soon_is_no_alarm() -> None:
     assert (row.finding, row.lost) == ("crashed", 0)
 
 
+def test_a_pod_whose_container_runs_again_is_told_as_such() -> None:
+    state = {"running": {"startedAt": "2026-11-21T09:59:00Z"}}
+    again = pod("par4-b", of="par4", state=state, last=over(137, "OOMKilled", JUST), restarts=2)
+    (row,) = four(pod("par4-a", of="par4"), again, active=2).table.jobs
+    assert (row.state, row.finding, row.lost, row.again) == (CellState.RUNNING, "host_oom", 0, True)
+    assert row.why is not None
+    assert row.why.startswith("pod b: restarted 2 times, last OOMKilled (exit 137)")
+
+
 def test_a_work_queue_whose_pods_end_one_by_one() -> None:
     """`completions` null: the pods themselves know when the work is done."""
     queue = job("q", active=1, succeeded=1, spec={"parallelism": 2, "completions": None})
