@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import ContainerLog
@@ -70,17 +71,20 @@ def by_age(pods: Iterable[Pod]) -> list[Pod]:
     return sorted(pods, key=lambda pod: (pod.created_at or 0.0, pod.name))
 
 
-def replaced(pods: Sequence[Pod]) -> frozenset[str]:
-    """The uids of failed pods, for each of which a later pod was created. Each pod replaces one."""
-    ordered, gone = by_age(pods), list[Pod]()
+def replaced(pods: Sequence[Pod], missing: int | None = None) -> frozenset[str]:
+    """The uids of failed pods whose work a later pod does: each pod replaces one, and only `missing` of them are not
+    replaced.
+    """
     over: set[str] = set()
-    for pod in ordered:
-        born = pod.created_at or 0.0
-        ended = [one for one in gone if one.uid not in over and (one.finished_at or 0.0) <= born]
-        if ended:
-            over.add(min(ended, key=lambda one: one.finished_at or 0.0).uid)
+    failed: list[tuple[float, str]] = []  # a heap: the first that ended
+    for pod in by_age(pods):
+        if failed and failed[0][0] <= (pod.created_at or 0.0):
+            over.add(heappop(failed)[1])
         if pod.state is CellState.FAILED and pod.over:
-            gone.append(pod)
+            heappush(failed, (pod.finished_at or 0.0, pod.uid))
+    if missing is not None:
+        failed.sort()
+        over.update(uid for _, uid in failed[: max(0, len(failed) - missing)])
     return frozenset(over)
 
 

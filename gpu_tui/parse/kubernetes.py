@@ -53,6 +53,7 @@ from gpu_tui.parse.kube_waiting import suspended_in, without_pod
 SOURCE = "kubernetes"
 INDEXES_KEPT = 1_000  # rows of one indexed job
 LOGS_NAMED = 200  # logs of one row that are named in it
+GOING = (CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL)
 DEFAULT_RETRIES = 6  # what the API sets where a job names no backoffLimit
 
 
@@ -155,11 +156,28 @@ def _is_parallel(spec: Object, pods: Sequence[Pod]) -> bool:
 
 def _equal_ranks(item: Object, pods: Sequence[Pod]) -> list[Rank]:
     """The pods of a parallel Job, named by what its controller added to the Job's name."""
-    name, over = raw(part(item, "metadata"), "name") or "", replaced(pods)
+    name, over = raw(part(item, "metadata"), "name") or "", replaced(pods, _missing(item, pods))
     return [
         Rank(pod.name.removeprefix(f"{name}-") or pod.name, pod, past=pod.uid in over)
         for pod in by_age(pods)
     ]
+
+
+def _missing(item: Object, pods: Sequence[Pod]) -> int | None:
+    """How many pods a parallel Job that is not over lacks: its controller makes no more than it needs."""
+    spec, status = part(item, "spec"), part(item, "status")
+    if condition(status, "Complete") is not None or condition(status, "Failed") is not None:
+        return None
+    completions, done = number(spec, "completions"), number(status, "succeeded") or 0
+    wanted = number(spec, "parallelism") or 1
+    if completions is not None:
+        wanted = min(wanted, completions - done)
+    elif (
+        done
+    ):  # a work queue makes no more pods once one has ended well: what failed is not done again
+        return None
+    there = sum(pod.state in GOING for pod in pods)
+    return max(0, wanted - there)
 
 
 def _writers(ranks: Sequence[Rank]) -> tuple[Writer, ...]:

@@ -276,6 +276,20 @@ def test_a_pod_that_was_replaced_is_counted_and_no_more() -> None:
     assert "job/par4#b" not in row.pod_logs
 
 
+def test_a_job_with_all_its_pods_has_replaced_those_that_failed() -> None:
+    """An evicted pod is replaced before it has ended; what it was replaced by is not told."""
+    going = [pod(f"par4-{n}", of="par4") for n in "acde"]
+    evicted = pod("par4-b", of="par4", phase="Failed", state=over(143))
+    (row,) = four(*going, evicted, active=4, failed=1).table.jobs
+    assert (row.state, row.finding, row.lost) == (CellState.RUNNING, None, 0)
+    # A work queue makes no more pods once one has ended well: nothing does the work of the one that died.
+    queue = job("q", active=1, succeeded=1, failed=1, spec={"parallelism": 3, "completions": None})
+    done = pod("q-a", of="q", phase="Succeeded", state=over(0))
+    died = pod("q-b", of="q", phase="Failed", state=over(1))
+    (row,) = look(queue, done, died, pod("q-c", of="q")).table.jobs
+    assert (row.finding, row.lost) == ("crashed", 1)
+
+
 def test_a_retry_that_comes_soon_is_no_alarm() -> None:
     died = pod("par4-b", of="par4", phase="Failed", state=over(1, when=JUST))
     (row,) = four(pod("par4-a", of="par4"), died, failed=1, active=1).table.jobs
