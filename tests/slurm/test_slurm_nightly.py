@@ -249,6 +249,9 @@ async def test_the_accounts_name_who_ended_each_attempt(
     first = booked.submit("sleep 300", "-n", "8", name="first")
     while booked.run("squeue", "-h", "-j", spot, "-o", "%T") != "PENDING":
         pause()
+    # A credential of the second in which the first attempt was revoked is refused: let three seconds of Slurm's pass.
+    while booked.run("squeue", "-h", "-j", first, "-o", "%M") not in ("0:03", "0:04", "0:05"):
+        pause()
     booked.run("scancel", first)
     booked.run("scontrol", "update", f"JobId={spot}", "StartTime=now")
     while booked.run("squeue", "-h", "-j", spot, "-o", "%T") != "RUNNING":
