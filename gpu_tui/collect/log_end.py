@@ -212,12 +212,14 @@ class EndReader:
         if unfinished := memory.restart(file.inode, file.born, start):
             self._arrived(source, memory, unfinished, backfill=False)
         memory.since, memory.end = file.changed, file.size
-        opened = LogOpened(self._instance, now, source, file.inode, start, start, resumed=False)
+        place = file.inode, start, start
+        opened = LogOpened(self._instance, now, source, *place, resumed=False, size=file.size)
         self._sink(opened)
         lines = memory.take(data[cut:], SAMPLES if first else 0, unfinished=not over)
-        self._arrived(source, memory, lines, backfill=first)
+        written = float(file.changed) or None if first else None
+        self._arrived(source, memory, lines, backfill=first, written=written)
         if over:
-            self._arrived(source, memory, _last_line(memory), backfill=first)
+            self._arrived(source, memory, _last_line(memory), backfill=first, written=written)
 
     def is_read(
         self, source: LogSource, file: _File, data: bytes, as_: Iterable[LogSource]
@@ -232,11 +234,17 @@ class EndReader:
         )
 
     def _arrived(
-        self, source: LogSource, memory: TailMemory, lines: Sequence[LogLine], *, backfill: bool
+        self,
+        source: LogSource,
+        memory: TailMemory,
+        lines: Sequence[LogLine],
+        *,
+        backfill: bool,
+        written: float | None = None,
     ) -> None:
         if lines:
             now, upto = self._clock.now(), memory.line_at
-            self._sink(LogArrived(self._instance, now, source, lines, backfill, upto))
+            self._sink(LogArrived(self._instance, now, source, lines, backfill, upto, written))
 
     def fail(self, source: LogSource, why: str) -> None:
         """Record why the log cannot be read now."""

@@ -254,11 +254,12 @@ class PodLogs:
         while data:
             size = mouthful(data)
             fresh = place.stamped.feed(data[:size])
+            stamps = place.stamped.stamps if backfill and not place.stamped.gap else ()
             if place.stamped.gap:
                 place.stamped.gap = False
                 fresh = self._after_gap(place, fresh, backfill=backfill)
             if lines := place.reader.feed(fresh):
-                self._arrived(place.log, lines, backfill=backfill)
+                self._arrived(place.log, lines, backfill=backfill, stamps=stamps)
             data = data[size:]
             await asyncio.sleep(0)
 
@@ -299,9 +300,16 @@ class PodLogs:
     def _mark(self, log: PodLog, text: str, *, backfill: bool) -> None:
         self._arrived(log, [LogLine(f"─── {text} ───", BENIGN)], backfill=backfill)
 
-    def _arrived(self, log: PodLog, lines: Sequence[LogLine], *, backfill: bool) -> None:
-        now = self._clock.now()
-        self._sink(LogArrived(self._instance.name, now, _source(log), lines, backfill))
+    def _arrived(
+        self,
+        log: PodLog,
+        lines: Sequence[LogLine],
+        *,
+        backfill: bool,
+        stamps: tuple[float, ...] = (),
+    ) -> None:
+        now, source = self._clock.now(), _source(log)
+        self._sink(LogArrived(self._instance.name, now, source, lines, backfill, stamps=stamps))
 
     def failed(self, log: PodLog, why: str) -> None:
         """This log cannot be read now."""

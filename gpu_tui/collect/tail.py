@@ -390,6 +390,7 @@ class Tail:
                 memory.offset,
                 memory.skipped,
                 resumed,
+                size=memory.end,
             )
         )
 
@@ -405,8 +406,13 @@ class Tail:
 
     def _arrived(self, lines: Sequence[LogLine], *, backfill: bool) -> None:
         now = self._clock.now()
-        upto = self._memory.line_at
-        self._sink(LogArrived(self._instance, now, self._source, lines, backfill, upto))
+        upto, written = self._memory.line_at, self._written if backfill else None
+        self._sink(LogArrived(self._instance, now, self._source, lines, backfill, upto, written))
+
+    @property
+    def _written(self) -> float | None:
+        """When the file was written last before it was opened, by the box's clock; None if it has no `stat`."""
+        return float(self._file[2]) or None
 
 
 def _same_end(one: bytes, other: bytes) -> int:

@@ -40,8 +40,9 @@ class Sampled:
 class LogOpened:
     """A tail starts. `resumed` is false where the file was not read from where we left it
     (first contact, rotation, truncation); `offset` is where its bytes start, `skipped` how many
-    bytes before it were never read. `next_attempt`: the same program was started again, and what stands above is
-    an earlier attempt's. `title` names what writes it: a pod and its container.
+    bytes before it were never read, `size` the bytes that it has now (None: not known). `next_attempt`: the same program
+    was started again, and what stands above is an earlier attempt's. `title` names what writes it: a pod and its
+    container.
     """
 
     instance: str
@@ -53,6 +54,7 @@ class LogOpened:
     resumed: bool
     next_attempt: bool = False
     title: str | None = None
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class LogArrived:
 
     `backfill` is true for what was in the file before we came: history, not news. `upto` is the byte of
     the file where the last line begins if it is open, else where the next one will; None: not known.
+    Of a backfill: `written_at` is when its file was written last, in epoch seconds by the box's clock, and `stamps` are the
+    epoch seconds of each finished line by the clock of the machine that wrote it; None and empty: not known.
     """
 
     instance: str
@@ -69,6 +73,8 @@ class LogArrived:
     lines: Sequence[LogLine]
     backfill: bool = False
     upto: int | None = None
+    written_at: float | None = None
+    stamps: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)

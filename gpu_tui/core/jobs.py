@@ -53,6 +53,7 @@ class Job:
     index: int | None = None
     submitted_at: float | None = None
     started_at: float | None = None
+    resumed_at: float | None = None  # after it was suspended
     finished_at: float | None = None
     ends_by: float | None = None
     removed_at: float | None = None

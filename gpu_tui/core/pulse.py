@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from statistics import median
 
 from gpu_tui.core.readings import FileStat
@@ -18,6 +19,8 @@ GAPS_TOLD = 16  # of them, to the next watch
 STREAM = 30.0  # seconds: signs of life closer than this are one stream, and say nothing of pauses
 GAPS_NEEDED = 3
 TYPICAL_GAPS = 3.0  # a run that keeps still for this many typical gaps is worth a question
+USUAL_GAPS = 5.0  # the same, where its log is all that is seen of it
+BEAT = 1.0  # seconds: lines that come closer than this are one beat
 MEMORY = 3  # numbers before the gaps
 FUTURE_SLACK = 5.0  # a file server's clock may be ahead of the box's by this and still be believed
 CONTIGUOUS = 60.0  # seconds between two looks; further apart, what happened in between is not known
@@ -93,3 +96,54 @@ class Pulse:
 def stall_after(user: float, typical_gap: float | None) -> float:
     """Seconds of silence that make a stall: what the user said, or three typical gaps if that is more."""
     return max(user, TYPICAL_GAPS * typical_gap) if typical_gap is not None else user
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How often a log is written, in seconds: `usual` is the median of the gaps between its lines, `longest` the longest."""
+
+    usual: float
+    longest: float
+
+    def with_longest(self, longest: float) -> Rhythm:
+        """The same log, of which a gap of `longest` seconds is known as well."""
+        return Rhythm(self.usual, max(self.longest, longest))
+
+
+def rhythm_of(gaps: Sequence[float], within: float = inf) -> Rhythm | None:
+    """The rhythm of those newest `gaps` that fit into `within` seconds; None if these are too few."""
+    newest: list[float] = []
+    for gap in reversed(gaps):
+        within -= gap
+        if within < 0:
+            break
+        newest.append(gap)
+    return Rhythm(median(newest), max(newest)) if len(newest) >= GAPS_NEEDED else None
+
+
+def silent_after(user: float, rhythm: Rhythm | None) -> float:
+    """Seconds without a line that make a stall of a run of which nothing but its logs is seen."""
+    if rhythm is None:
+        return user
+    return max(user, USUAL_GAPS * rhythm.usual, TYPICAL_GAPS * rhythm.longest)
+
+
+@dataclass(slots=True)
+class Beats:
+    """The gaps between the lines of one log, from its first report of progress on. Times are epoch seconds of one clock."""
+
+    begun: bool = False
+    gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS_KEPT))
+    _last: float | None = None
+
+    def heard(self, at: float) -> None:
+        """Take one line."""
+        if self._last is None or at < self._last:
+            self._last = at
+        elif at - self._last >= BEAT:
+            self.gaps.append(at - self._last)
+            self._last = at
+
+    def pause(self) -> None:
+        """Lines may have come that were not heard."""
+        self._last = None

@@ -63,6 +63,14 @@ OTHER_QUEUE = (
     "Name a plain list of commands with queue.commands; gpu-tui help runners has all formats."
 )
 
+# By scheduler: of a job whose logs are silent.
+SILENT_JOB = {
+    "slurm": "Look inside before you act: nvidia-smi and py-spy dump in its job (srun --jobid ID --overlap --pty bash), "
+    "and its last line. Its cards are not visible from here; buffered stdout looks the same (python -u).",
+    "kubernetes": "Look inside before you act: nvidia-smi and py-spy dump in its pod (kubectl exec -it POD -- sh), and "
+    "its last line. Its cards are not visible from here; buffered stdout looks the same (python -u).",
+}
+
 
 RESTART = "restart"  # the part of a `crashed` finding of a job that runs or waits again after it
 RANK = "rank"  # of a job whose ranks are not all there

@@ -20,7 +20,7 @@ from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.mount_state import READ_ONLY_KINDS, MountFault
 from gpu_tui.core.mount_state import REMEDIES as MOUNT_REMEDIES
 from gpu_tui.core.readings import GpuTable, Memory, Mount
-from gpu_tui.core.remedies import OF_JOBS, RANK, RESTART
+from gpu_tui.core.remedies import OF_JOBS, RANK, RESTART, SILENT_JOB
 from gpu_tui.core.scheduler_end import End
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
@@ -127,6 +127,7 @@ class Now:
     link: LinkState
     verdict: Verdict
     because: tuple[str, ...] = ()
+    scheduler: str | None = None  # slurm or kubernetes
     was_live: bool = False  # it was connected before: a short loss is a blip
     gpus: GpuTable | None = None
     memory: Memory | None = None
@@ -342,6 +343,9 @@ def _cells(seen: Now) -> Iterator[Condition]:
     for cell in queue.cells:
         source = log if cell.job is None else f"job:{cell.job}"
         since, basis = ended_at(cell)
+        if (severity := hangs(cell)) is not None and not alone:
+            remedy = SILENT_JOB.get(seen.scheduler or "")
+            yield Condition("stalled", severity, cell.why or "", source, cell.name, remedy=remedy)
         if cell.state is CellState.SYNC_FAILED:
             yield Condition(
                 "sync_failed", Severity.SERIOUS, cell.why or "", source, cell.name,
@@ -369,8 +373,6 @@ def _cells(seen: Now) -> Iterator[Condition]:
                 cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name,
                 remedy=OF_JOBS[RANK],
             )  # fmt: skip
-        elif (severity := hangs(cell)) is not None and not alone:
-            yield Condition("stalled", severity, cell.why or "", source, cell.name)
         elif cell.finding == UNTOLD and cell.state is CellState.RUNNING:
             yield Condition(
                 UNTOLD, Severity.WARN, cell.why or "", source, cell.name, remedy=STARTED_AGAIN
@@ -448,7 +450,8 @@ def _run(seen: Now) -> Iterator[Condition]:
     elif seen.verdict is Verdict.STALLED and seen.halted:
         pass  # that was told when it was stopped: told anew under another name it would wake twice
     elif seen.verdict in (Verdict.STALLED, Verdict.FINISHED_BUT_HUNG):
-        yield Condition("stalled", Severity.SERIOUS, reason, "verdict")
+        remedy = SILENT_JOB.get(seen.scheduler or "")
+        yield Condition("stalled", Severity.SERIOUS, reason, "verdict", remedy=remedy)
     idle = seen.idle
     if idle is not None and idle.seconds >= seen.idle_after:
         if idle.cost is None:

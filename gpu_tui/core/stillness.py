@@ -11,6 +11,8 @@ from gpu_tui.core.liveness import descendants
 from gpu_tui.core.readings import GpuTable, Process
 from gpu_tui.core.sweep import Cell
 
+MOST_TIMES = 1000  # a larger number says nothing more
+
 
 def computes(
     pid: int | None, processes: Sequence[Process] | None, table: GpuTable | None
@@ -51,6 +53,14 @@ def still(cell: Cell, seconds: float, works: bool | None, *, cpu: bool = False) 
     else:
         why = f"{quiet}, and no card of it computes"
     return replace(cell, still_seconds=seconds, computes=works, why=why)
+
+
+def silence_words(seconds: float, usual: float) -> str:
+    """Words for a job that did not write a line for `seconds`; `usual` is the usual gap between its lines."""
+    times = seconds / usual
+    if times > MOST_TIMES:
+        return f"no line for {span(seconds)}, over {MOST_TIMES} times its usual gap"
+    return f"no line for {span(seconds)}, {times:.0f} times its usual gap"
 
 
 def hangs(cell: Cell) -> Severity | None:

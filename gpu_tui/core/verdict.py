@@ -288,6 +288,7 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.UNREACHABLE, _no_link),
     # Where a scheduler runs the jobs elsewhere, this box itself says nothing of them.
     (Verdict.CANNOT_TELL, jobs.jobs_unread),
+    (Verdict.STALLED, jobs.jobs_silent),
     (Verdict.RUNNING, jobs.jobs_run),
     (Verdict.IDLE, jobs.jobs_wait),
     (Verdict.PREEMPTED, jobs.jobs_preempted),
@@ -418,6 +419,7 @@ REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
     (frozenset({Verdict.RUNNING}), _buffered),
     (frozenset({Verdict.RUNNING}), _data_bound),
     (frozenset({Verdict.RUNNING}), jobs.listed_busy_and_still),
+    (frozenset({Verdict.RUNNING}), jobs.some_silent),
     (frozenset({Verdict.RUNNING}), _cpu_and_still),
     (frozenset({Verdict.RUNNING, Verdict.STALLED}), _runner_gone),
     (frozenset({Verdict.STALLED}), _halted),

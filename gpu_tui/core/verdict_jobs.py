@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.job_scope import NO_MATCH
-from gpu_tui.core.sweep import CellState
+from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.vanished import ENDS_WITH, SAYS_ABOVE
 
 # Kinds of finding of a job that runs: a part of it failed, and the job goes on without it.
@@ -47,6 +47,34 @@ def jobs_failed_inside(seen: Evidence) -> str | None:
         return None
     more = f" (and {len(hurt) - 1} more)" if len(hurt) > 1 else ""
     return f"{hurt[-1].name}: {hurt[-1].why}{more}"
+
+
+def jobs_silent(seen: Evidence) -> str | None:
+    """The reason if the logs of all running jobs are silent for far longer than usual."""
+    rows = _running_rows(seen)
+    if not rows or any(cell.still_seconds is None for cell in rows):
+        return None
+    if len(rows) == 1:
+        return f"{rows[0].name} is silent; {rows[0].why}"
+    shortest = min(cell.still_seconds or 0.0 for cell in rows)
+    return f"none of the {len(rows)} running jobs wrote a line for {span(shortest)}"
+
+
+def some_silent(seen: Evidence) -> str | None:
+    """The remark if the logs of some running jobs are silent for far longer than usual."""
+    silent = [cell.name for cell in _running_rows(seen) if cell.still_seconds is not None]
+    if not silent:
+        return None
+    if len(silent) == 1:
+        return f"{silent[0]} is silent for far longer than usual"
+    return f"{len(silent)} of them are silent for far longer than usual"
+
+
+def _running_rows(seen: Evidence) -> list[Cell]:
+    """The rows of the scheduler's running jobs."""
+    if not _elsewhere(seen) or seen.queue is None:
+        return []
+    return [cell for cell in seen.queue.cells if cell.state is CellState.RUNNING and cell.job]
 
 
 def jobs_wait(seen: Evidence) -> str | None:

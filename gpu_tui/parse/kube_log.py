@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from gpu_tui.parse.instants import epoch_of
+
 STAMP_CAP = 40  # characters of a stamp and its space
 STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) ")
 SECOND = 19  # characters of a stamp up to its fraction
@@ -31,11 +33,19 @@ class StampedLog:
         self._head = b""
         # Lines that should have come again did not: the log was rotated, and others may be missing with them.
         self.gap = False
+        self._stamp = b""  # of the line that is being taken
+        self._stamps: list[bytes] = []  # of the lines that the last feed took to their end
 
     @property
     def since(self) -> str | None:
         """From where to ask again, in the API's own words; None where nothing was taken."""
         return self._last.decode("ascii") if self._last else None
+
+    @property
+    def stamps(self) -> tuple[float, ...]:
+        """The epoch seconds of each line that the last `feed` took to its end; empty if one of them has no stamp."""
+        times = [epoch_of(stamp.decode("ascii")) for stamp in self._stamps]
+        return tuple(time for time in times if time is not None) if None not in times else ()
 
     def again(self) -> None:
         """Another call begins, at `since`."""
@@ -46,6 +56,7 @@ class StampedLog:
     def feed(self, chunk: bytes) -> bytes:
         """The bytes that were not taken before."""
         taken: list[bytes] = []
+        self._stamps = []
         data = self._head + chunk
         self._head = b""
         while data:
@@ -65,7 +76,7 @@ class StampedLog:
         """Read the stamp of a line, and decide whether it is taken; the rest of the data."""
         match = STAMP.match(data)
         if match is None:  # a runtime that stamps nothing: it is taken as it comes
-            self._passing, self._counts = True, False
+            self._passing, self._counts, self._stamp = True, False, b""
             return data
         stamp = match[0][:-1]
         newer = not self._last or _order(stamp) > _order(self._last)
@@ -80,7 +91,9 @@ class StampedLog:
             self.gap = self.gap or (self._catching_up and newer and lost)
             if self._open and not same:  # the rest of that line is not to be had any more
                 taken.append(b"\n")
+                self._stamps.append(self._stamp)
                 self._open = 0
+            self._stamp = stamp
             self._catching_up, self._behind = False, 0
             self._skip = self._skip if same else 0
             if newer:
@@ -99,6 +112,7 @@ class StampedLog:
         self._open = 0 if ended else self._open + len(fresh)
         if ended:
             self._whole += self._counts
+            self._stamps.append(self._stamp)
             return fresh + b"\n"
         return fresh
 

@@ -50,7 +50,9 @@ _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20}(?:\+\d{1,4})?
 _COUNT = re.compile(r"[\d.,-]{1,20}[KMG]?\Z")
 _LIMIT = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,4}):)?(\d{1,6}):(\d{2})")
 _GPUS = re.compile(r"(?:gres[:/])?gpu(?::(?!\d+\Z)[^:=]{1,60})?(?:[:=](\d{1,5}))?(?:\(.{0,60}\))?")
-_FIELD = re.compile(r" (JobState|Restarts|BatchFlag|ExitCode|SubmitTime|EndTime|PreemptTime)=(\S+)")
+_FIELD = re.compile(
+    r" (JobState|Restarts|BatchFlag|ExitCode|SubmitTime|EndTime|PreemptTime|SuspendTime)=(\S+)"
+)
 _HEAD = re.compile(
     r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?"
     r"(?:HetJobId=(\d{1,10}) HetJobOffset=(\d{1,4}) )?"
@@ -255,6 +257,7 @@ def _detail(record: str) -> Detail | None:
         batch={"0": False, "1": True}.get(fields.get("BatchFlag", "")),
         submitted=plain(fields["SubmitTime"], 40) if "SubmitTime" in fields else None,
         ends_at=_time(fields.get("EndTime", "")),
+        resumed_at=_time(fields.get("SuspendTime", "")),
         user=plain(user[1], 128) if user else None,
         uid=user[2] if user else None,
         preempted_at=_time(fields.get("PreemptTime", "")),
@@ -431,6 +434,7 @@ def job_of(
         task=row.partition,
         submitted_at=row.submitted_at,
         started_at=row.started_at if begun else None,
+        resumed_at=detail.resumed_at if detail and state is CellState.RUNNING else None,
         finished_at=row.ends_at if means.over else None,
         ends_by=row.ends_at if state is CellState.RUNNING else None,
         # 0:0 stands beside an end that nobody waited for, too: only of a completed job it is an exit of 0.

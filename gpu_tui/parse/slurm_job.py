@@ -78,6 +78,7 @@ class Detail:
     restarts: int | None = None
     submitted: str | None = None
     ends_at: float | None = None
+    resumed_at: float | None = None  # of one that is not suspended now
     user: str | None = None
     uid: str | None = None
     preempted_at: float | None = None  # when Slurm chose it to make room

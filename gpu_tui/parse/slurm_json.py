@@ -42,6 +42,7 @@ def _job(row: dict[str, object]) -> Iterator[Detail]:
         restarts=_number(row.get("restart_cnt")),
         submitted=None if submitted is None else str(submitted),
         ends_at=_number(row.get("end_time")) or None,
+        resumed_at=_number(row.get("suspend_time")) or None,
         user=_text(row.get("user_name")),
         uid=None if (uid := _number(row.get("user_id"))) is None else str(uid),
         preempted_at=_number(row.get("preempt_time")) or None,

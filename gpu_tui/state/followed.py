@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened
-from gpu_tui.core.logs import READ_MOST, LogSource
-from gpu_tui.core.pulse import Pulse
+from gpu_tui.core.log_block import telling
+from gpu_tui.core.logs import READ_MOST, LogSource, Progress
+from gpu_tui.core.pulse import Beats, Pulse
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
 from gpu_tui.state.views import LogView
@@ -16,6 +17,10 @@ NO_PLACE = (
     f"its log is not read: {READ_MOST} others of this box are; choose this row to have it read"
 )
 LOGS_KEPT = CELLS_KEPT  # of one box, each with a chunk of lines at least
+
+
+# Of the last lines of a log: what each reports, and the seconds at which it was printed.
+Ends = list[tuple[Progress | None, float | None]]
 
 
 @dataclass(slots=True)
@@ -31,11 +36,42 @@ class Followed:
     unread: int = 0
     title: str | None = None
     words: Pulse = field(default_factory=Pulse)  # by our time as they came
+    wrote: float | None = (
+        None  # our time of its newest line, also of one that was there before we came
+    )
+    beats: Beats = field(default_factory=Beats)
+    resumed: bool = False
+    size: int | None = None  # bytes of the file when it was opened
+    ends: tuple[int, Ends] | None = (
+        None  # by version of the buffer; only `state/silence` fills and reads it
+    )
 
     def keep(self, event: LogCame | LogArrived) -> None:
         """Lines that did not come before."""
         self.buffer.extend(event.lines, event.upto)
         self.error = None
+
+    def beat(self, event: LogArrived, written_at: float | None) -> None:
+        """Note when the lines of an event were written. `written_at`: when the file was written last, by our clock."""
+        times = event.stamps or (() if event.backfill else (event.at,))
+        last = times[-1] if times else written_at
+        if last is not None:  # a time that lies ahead is another clock's
+            self.wrote = max(min(last, event.at), self.wrote or 0.0)
+        if not self.beats.begun:
+            told = telling(event.lines)
+            first = next((place for place, line in told if is_under_way(line.progress)), None)
+            if first is None:
+                return
+            self.beats.begun, times = True, times[first:] if event.stamps else times
+        for at in times:
+            self.beats.heard(at)
+
+
+def is_under_way(seen: Progress | None) -> bool:
+    """Whether a line reports how far a training is. A run that still loads data or a model has not begun to train."""
+    if seen is None or seen.phase == "load":
+        return False
+    return (seen.epoch, seen.step, seen.loss) != (None, None, None)
 
 
 class FollowedLogs:
@@ -55,11 +91,18 @@ class FollowedLogs:
         buffer.opened(event.inode, event.offset, resumed=event.resumed)
         known = self._followed.get(source)
         opened = Followed(
-            buffer, event.at, since=event.at, skipped=event.skipped, title=event.title
+            buffer,
+            event.at,
+            since=event.at,
+            skipped=event.skipped,
+            title=event.title,
+            size=event.size,
         )
         if known is not None and event.resumed:
-            opened.words = known.words
+            opened.words, opened.beats = known.words, known.beats
+            opened.wrote, opened.resumed = known.wrote, True
             opened.words.last = None  # while nobody listened is no pause of the log's
+            opened.beats.pause()
         self._followed[source] = opened
         return anew
 
@@ -143,6 +186,20 @@ class FollowedLogs:
             gaps = [gap for gap in (pause, one.words.typical_gap) if gap is not None]
             told[source.cell] = max(old, at), max(gaps, default=None)
         return {cell: known for cell, known in told.items() if cell not in unread}
+
+    def by_cell(self) -> Mapping[str, list[tuple[LogSource, Followed]]]:
+        """The logs of each cell."""
+        found: dict[str, list[tuple[LogSource, Followed]]] = {}
+        for source, one in self._followed.items():
+            if source.cell is not None:
+                found.setdefault(source.cell, []).append((source, one))
+        return found
+
+    def begin_again(self, cells: Collection[str]) -> None:
+        """New attempts at these cells began, which may write into the logs of the old ones."""
+        for source, one in self._followed.items():
+            if source.cell in cells:
+                one.beats = Beats()
 
     def leave(self) -> None:
         """The box is no longer watched: its lines make room for others."""

@@ -48,6 +48,7 @@ from gpu_tui.state.paces import Paces
 from gpu_tui.state.paid import remember, remembered
 from gpu_tui.state.panes import with_programs
 from gpu_tui.state.past import Past
+from gpu_tui.state.rhythms import Rhythms
 from gpu_tui.state.runner_kept import RunnersKept
 from gpu_tui.state.runs_before import RunsBefore
 from gpu_tui.state.seen_before import SeenBefore
@@ -80,6 +81,7 @@ class InstanceState:
         self.was_live = False
         self._cut_at = 0.0
         self.tracks: dict[str, Track[object]] = {}
+        self._begun: dict[str, float | None] = {}  # when each job of a scheduler began, by its list
         self.queue_history = QueueHistory()
         self.found_queues: dict[str, QueueHistory] = {}  # by log that nobody named as a queue's
         self.cells: dict[str, CellTrace] = {}
@@ -96,6 +98,7 @@ class InstanceState:
         for name, jobs in self._runs.jobs_before().items():
             self.left[name].recall(jobs)
         self.attempts = Attempts(history, instance)
+        self.rhythms = Rhythms(history, instance)
         self.last_queue = QueueKept(history, instance)
         self.paces = Paces(history, instance)
         self.runners = RunnersKept(history, instance)
@@ -198,11 +201,23 @@ class InstanceState:
                 for vanished in self.vanished.values():
                     vanished.saw(processes or (), event.sample.taken_at)
             self.witness.sampled(event.metric, self.tracks, event.at)
+            if event.metric in (metrics.SLURM.name, metrics.KUBERNETES.name):
+                self._note_attempts(event.sample.value)
             if event.metric in (metrics.FILES.name, metrics.HOST.name):
                 self._date_logs()
             if event.metric in (metrics.PAST.name, metrics.HOST.name, metrics.MEMORY.name):
                 zone = self.witness.offset(self.tracks, self.queue_history.moved_at, event.at)
                 self.past.look(self.tracks, self.series, zone, event.at)
+
+    def _note_attempts(self, table: object) -> None:
+        """Forget how often the log of a job was written when a new attempt at it begins."""
+        jobs = table.jobs if isinstance(table, JobTable) else ()
+        old, self._begun = self._begun, {}
+        for job in jobs:
+            known = old.get(job.name)
+            self._begun[job.name] = begun = job.started_at if job.live else known
+            if known is not None and begun != known:
+                self.logs.begin_again({job.name})
 
     def _judge_queue(self) -> None:
         """Decide whether the queue that the fleet file names gives cells; otherwise runs found on the box count."""
@@ -292,6 +307,8 @@ class InstanceState:
         source = event.source
         followed = self.logs.hear(event)
         followed.last_at = None if event.backfill else event.at
+        if source.cell is not None and self.instance.scheduler is not None:
+            followed.beat(event, event.written_at and self.timeline.ours(event.written_at))
         if source.cell is not None and not event.backfill:
             self.witness.words.heard(event.at)
             followed.words.heard(event.at)

@@ -86,6 +86,7 @@ def view_of(
         verdict=verdict,
         because=because,
         blamed=_blamed(kept, queue, verdict),
+        scheduler=kept.instance.scheduler,
         was_live=kept.was_live,
         gpus=table,
         memory=kept.fresh(metrics.MEMORY, now),

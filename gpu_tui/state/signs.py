@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from gpu_tui.core import metrics
 from gpu_tui.core.log_cells import AHEAD
@@ -36,6 +37,18 @@ def _signs(kept: InstanceState, table: FileTable) -> Mapping[str, float]:
         if stat.mtime <= read_at + AHEAD
     }
     return by_cell(times)
+
+
+def written_by_name(kept: InstanceState, table: FileTable) -> Mapping[str, float]:
+    """When each name of the paths was written last, by the box; once for a table: there may be tens of thousands."""
+    if kept.joined.written is None or kept.joined.written[0] is not table:
+        parts: dict[str, float] = {}
+        for path, stat in table.found.items():
+            for part in path.split("/"):
+                if stat.mtime > parts.get(part, -inf):
+                    parts[part] = stat.mtime
+        kept.joined.written = (table, by_cell(parts))
+    return kept.joined.written[1]
 
 
 def by_cell(times: Mapping[str, float]) -> Mapping[str, float]:

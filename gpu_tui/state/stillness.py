@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import inf
 
 from gpu_tui.core import metrics
 from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.halted import all_halted, candidates, halted, held_for
 from gpu_tui.core.liveness import Run, descendants
 from gpu_tui.core.pulse import stall_after
-from gpu_tui.core.readings import FileTable, Process
+from gpu_tui.core.readings import Process
 from gpu_tui.core.rules import Condition
 from gpu_tui.core.stillness import computes, still
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.hung import at_end, serves
 from gpu_tui.state.instance import InstanceState
-from gpu_tui.state.signs import by_cell, signs_of_life
+from gpu_tui.state.signs import signs_of_life, written_by_name
+from gpu_tui.state.silence import with_silence
 from gpu_tui.state.views import utilization
 
 CAUGHT_UP = 30.0  # seconds of a connection: before that a log may lie behind
@@ -68,11 +68,12 @@ def _only_running_cell(queue: Queue) -> str | None:
 def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | None) -> Queue:
     """The queue with a reason for each running cell that has not moved for longer than `stall_after`.
 
-    Jobs that a scheduler runs elsewhere are left out: their cards are not visible here, and a silent log alone proves
-    too little. A stopped cell has a better reason from its process.
+    A stopped cell has a better reason from its process. Of jobs that a scheduler runs elsewhere only the logs count.
     """
-    if kept.instance.scheduler is not None or not kept.link.live:
+    if not kept.link.live:
         return queue
+    if kept.instance.scheduler is not None:
+        return with_silence(kept, queue, now)
     halts = {one.cell: one.evidence for one in stopped_runs(kept, run, queue, now)[0]}
     # Lines of a log may be older than a new connection; the file's own time shows when it moved.
     known = kept.logs.stillness(by_file=now - kept.link.since < CAUGHT_UP)
@@ -130,22 +131,10 @@ def _moved_lately(kept: InstanceState, names: Collection[str], now: float) -> fr
     table = kept.fresh(metrics.FILES, now)
     if table is None:
         return frozenset()
-    if kept.joined.written is None or kept.joined.written[0] is not table:
-        kept.joined.written = (table, _written(table))
     since = now - kept.instance.stall_after
     return frozenset(
         name
-        for known in (kept.joined.written[1], signs_of_life(kept))
+        for known in (written_by_name(kept, table), signs_of_life(kept))
         for name in names
         if name in known and kept.timeline.ours(known[name]) >= since
     )
-
-
-def _written(table: FileTable) -> Mapping[str, float]:
-    """When each name of the paths was written last, by the box; once for a table: there may be tens of thousands."""
-    parts: dict[str, float] = {}
-    for path, stat in table.found.items():
-        for part in path.split("/"):
-            if stat.mtime > parts.get(part, -inf):
-                parts[part] = stat.mtime
-    return by_cell(parts)
