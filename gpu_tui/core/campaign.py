@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpu_tui.core.bounds import NO_IDEA, NOTHING, Span, longest, total
+from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.typical import FEW, Typical, typical_of
 
@@ -211,6 +212,8 @@ def standing(cell: Cell) -> CellState:
 
 def running_left(cell: Cell, typical: Typical, box: str) -> Span:
     """Seconds to the end of a cell that runs now."""
+    if hangs(cell) is not None:
+        return NO_IDEA
     if cell.eta_seconds is not None:
         low, high = cell.eta_range or (cell.eta_seconds / FEW, cell.eta_seconds * FEW)
         return Span(min(low, cell.eta_seconds), cell.eta_seconds, max(high, cell.eta_seconds))

@@ -16,6 +16,7 @@ from gpu_tui.state.views import LogView
 NO_PLACE = (
     f"its log is not read: {READ_MOST} others of this box are; choose this row to have it read"
 )
+STAMPS_MOST = 256  # lines of one event that are looked at for the first that reports progress
 LOGS_KEPT = CELLS_KEPT  # of one box, each with a chunk of lines at least
 
 
@@ -59,6 +60,10 @@ class Followed:
             self.wrote = max(min(last, event.at), self.wrote or 0.0)
         if not self.beats.begun:
             told = telling(event.lines)
+            if event.stamps:
+                count = min(len(event.stamps), len(event.lines))
+                late = range(max(0, count - STAMPS_MOST), count)
+                told = ((place, event.lines[place]) for place in late)
             first = next((place for place, line in told if is_under_way(line.progress)), None)
             if first is None:
                 return

@@ -47,7 +47,7 @@ BAR = 10.0  # seconds between two states of a progress bar at most (tqdm's maxin
 
 def with_silence(kept: InstanceState, queue: Queue, now: float) -> Queue:
     """The queue with the silence of each running job whose logs are read."""
-    jobs = {job.name: job for job in scheduled(kept, now)[1] or ()}
+    jobs = {job.name: job for job in scheduled(kept, now, queue)[1] or ()}
     followed = kept.logs.by_cell()
     cells, told = list(queue.cells), dict[str, Known]()
     for place, cell in enumerate(cells):
@@ -56,7 +56,7 @@ def with_silence(kept: InstanceState, queue: Queue, now: float) -> Queue:
             continue
         began = job.started_at or 0.0
         before, anchor = kept.rhythms.of(cell.name, began)
-        logs = _Logs(kept, job, followed.get(cell.name, ()), now)
+        logs = _Logs(kept, job, followed.get(cell.name, ()), jobs.values(), now)
         rhythm = None
         if logs.wrote is not None:
             anchor, rhythm = anchor or logs.anchor(), logs.rhythm()
@@ -105,10 +105,11 @@ class _Logs:
         kept: InstanceState,
         job: Job,
         logs: Collection[tuple[LogSource, Followed]],
+        every: Collection[Job],
         now: float,
     ) -> None:
         self._kept, self._now = kept, now
-        self._job, self._logs = job, logs
+        self._job, self._logs, self._every = job, logs, every
         ours = kept.timeline.ours
         self._began = None if job.started_at is None else ours(job.started_at)
         times = [self._last_line(one) for _, one in self._logs]
@@ -139,11 +140,12 @@ class _Logs:
         if table is None:
             return 0.0
         names = {self._job.id, self._job.name, self._job.name.partition("·")[2]} - {""}
-        listed = scheduled(self._kept, self._now)[1] or ()
-        logs = {path for job in listed for path in (job.stdout, job.stderr) if path}
+        logs = {path for job in self._every for path in (job.stdout, job.stderr) if path}
         logs |= {source.path for source in self._kept.logs.buffers}
         mine = {source.path for source, _ in self._logs}
-        live = {path for job in listed if job.live for path in (job.stdout, job.stderr) if path}
+        live = {
+            path for job in self._every if job.live for path in (job.stdout, job.stderr) if path
+        }
         places = {dirname(path) for path in mine} - {dirname(path) for path in live - mine}
         times = [
             stat.mtime

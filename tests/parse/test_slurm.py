@@ -371,3 +371,12 @@ def test_the_log_of_a_job_that_waits_is_known_before_it_runs() -> None:
         "8_2": (None, ()),
         "9": (None, ("/l/9.err",)),
     }
+
+
+def test_a_job_that_was_suspended_says_when_it_went_on() -> None:
+    row = Listed("1", "RUNNING", "train")
+    (detail,) = parse_details(record(comment="SuspendTime=1795276900 SecsPreSuspend=60 "))
+    assert job_of(row, detail).resumed_at == 1795276900.0
+    assert job_of(Listed("1", "SUSPENDED", "train"), detail).resumed_at is None
+    (detail,) = parse_details(record(comment="SuspendTime=None SecsPreSuspend=0 "))
+    assert job_of(row, detail).resumed_at is None

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gpu_tui.core.campaign import running_left
 from gpu_tui.core.events import LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
@@ -15,6 +16,7 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import FileStat, FileTable, Host
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.core.typical import typical_of
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.contract import fleet_verdict
@@ -138,8 +140,13 @@ def test_one_that_hangs_beside_one_that_goes_on_is_a_warning() -> None:
     login = hanging()
     login.job("2·b")
     login.log(EPOCHS, 5.0, "2·b")
+    login.rows["0·c"] = Job("0", "0·c", CellState.FINISHED, "COMPLETED", took=7_000.0)
     view = login.view()
     assert view.verdict is Verdict.RUNNING
+    typical = typical_of([("login", view.queue.cells)])
+    hung = next(cell for cell in view.queue.cells if cell.still_seconds is not None)
+    left = running_left(hung, typical, "login")
+    assert not left.known  # though another one took 7000 s
     assert stalls(view) == [("1·a", Severity.WARN)]
     assert "1·a is silent for far longer than usual" in view.because
     assert fleet_verdict(login.store.view(login.at)) == "healthy"
@@ -268,6 +275,14 @@ def test_a_finding_of_a_restart_stays_beside_that_of_a_hang() -> None:
     login.job("2·b")
     login.log(EPOCHS, 5.0, "2·b")
     assert {one.kind for one in login.view().findings} == {"stalled", "host_oom"}
+
+
+def test_a_log_that_is_read_again_counts_though_no_line_comes() -> None:
+    login = twin_unread()
+    source = LogSource("/w/1·a.out", "1·a")
+    login.store.apply(LogOpened("login", NOW, source, 7, 0, 0, resumed=True))
+    assert stalls(login.view(29.0)) == []  # what came meanwhile may be on its way
+    assert stalls(login.view(2.0))
 
 
 # --- nothing is wrong ------------------------------------------------------------------------------
