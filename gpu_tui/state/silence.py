@@ -59,7 +59,7 @@ def with_silence(kept: InstanceState, queue: Queue, now: float) -> Queue:
         logs = _Logs(kept, job, followed.get(cell.name, ()), jobs.values(), now)
         rhythm = None
         if logs.wrote is not None:
-            anchor, rhythm = anchor or logs.anchor(), logs.rhythm()
+            anchor, rhythm = logs.start() or anchor or logs.place(), logs.rhythm()
             if now - logs.moved > kept.instance.stall_after:
                 rhythm = rhythm or logs.rhythm_of_text() or logs.pace(anchor) or before
                 cells[place] = _judged(kept, cell, logs, rhythm, now)
@@ -187,18 +187,20 @@ class _Logs:
                 beats.heard(at)
         return rhythm_of(beats.gaps)
 
-    def anchor(self) -> Anchor | None:
-        """When the run was at a place: at its start if all of its log was read, else now."""
+    def start(self) -> Anchor | None:
+        """When the run began, and at which place; None if its log was not read from there."""
         trace = self._kept.cells.get(self._job.name)
-        if trace is None or trace.course.place is None or self.wrote is None:
-            return None
+        first = trace.course.first if trace is not None else None
         whole = all(one.buffer.from_start and not one.skipped for _, one in self._logs)
-        first = trace.course.first
         # Of a pod only the end of a log is asked for; what ran before may have written into the same log.
         whole = whole and self._kept.instance.scheduler == "slurm" and not self._job.restarts
-        if whole and first is not None and self._began:
-            return self._began, first.done
-        return self.wrote, trace.course.place.done
+        return (self._began, first.done) if whole and first is not None and self._began else None
+
+    def place(self) -> Anchor | None:
+        """When the run was at the place where it is now."""
+        trace = self._kept.cells.get(self._job.name)
+        place = trace.course.place if trace is not None else None
+        return (self.wrote, place.done) if place is not None and self.wrote else None
 
     def pace(self, anchor: Anchor | None) -> Rhythm | None:
         """By how far the run came since it was at `anchor`, and how far it comes from one report to the next."""
@@ -207,9 +209,9 @@ class _Logs:
         if place is None or anchor is None or self.wrote is None:
             return None
         at, done = anchor
-        if done >= place.done or at >= self.wrote:
+        if done >= place.done or at > self.wrote + CLOSE:
             return None
-        unit = (self.wrote - at) / (place.done - done)
+        unit = max(BEAT, self.wrote - at) / (place.done - done)
         usual = self._slowest(self._paced(one, unit) for _, one in self._logs)
         # A validation comes once in an epoch.
         return usual and usual.with_longest(unit if place.in_epochs else 0.0)

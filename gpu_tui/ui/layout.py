@@ -64,14 +64,21 @@ def layout_for(width: int, height: int) -> Layout:
     return Layout.TWO
 
 
-def panes_in(layout: Layout, front: str, second: str, *, zoomed: bool) -> tuple[str, ...]:
-    """The panes to show. `front` has the focus; `second` is the last one that was not Instances."""
+def panes_in(
+    layout: Layout, front: str, second: str, *, zoomed: bool, measured: bool = True
+) -> tuple[str, ...]:
+    """The panes to show. `front` has the focus; `second` is the last one that was not Instances.
+
+    `measured`: the selected instance has vital signs. If not, the queue has the room of Vitals until it is in front.
+    """
     if layout is Layout.NONE:
         return ()
     if zoomed or layout is Layout.ONE:
         return (front,)
+    without = not measured and front != "vitals"
     if layout is Layout.WIDE:
-        return PANES
+        return tuple(name for name in PANES if not (without and name == "vitals"))
+    second = "queue" if without and second == "vitals" else second
     return ("instances", second if front == "instances" else front)
 
 

@@ -152,6 +152,13 @@ def test_one_that_hangs_beside_one_that_goes_on_is_a_warning() -> None:
     assert fleet_verdict(login.store.view(login.at)) == "healthy"
 
 
+def test_one_that_printed_all_within_its_first_second_is_told_as_well() -> None:
+    login = Login()
+    login.job(age=HOUR)
+    login.log(EPOCHS, HOUR)
+    assert login.view().because[0].endswith("over 1000 times its usual gap")
+
+
 def test_it_ends_when_a_line_comes() -> None:
     login = hanging()
     assert stalls(login.view())

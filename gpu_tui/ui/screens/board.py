@@ -134,7 +134,8 @@ class Board(Still, Screen[None]):
         if not self.is_mounted or not self.size.width:
             return
         self.filled = True
-        if before is not None and lines_of(before.fleet) != lines_of(moment.fleet):
+        moved = before is not None and lines_of(before.fleet) != lines_of(moment.fleet)
+        if moved or _measured(before) is not _measured(moment):
             self.place_panes()
         width = self.size.width
         self._header.put(header(moment.fleet, width, self.badges(), moment.zone, moment.outlook))
@@ -224,8 +225,11 @@ class Board(Still, Screen[None]):
         """Show and hide panes for the present size, front and zoom."""
         wide, high = self.size or self.app.size
         layout = layout_for(wide, high)
-        names = panes_in(layout, self._front, self._second, zoomed=self._zoomed)
+        names = panes_in(
+            layout, self._front, self._second, zoomed=self._zoomed, measured=_measured(self.moment)
+        )
         self.set_class(layout is Layout.WIDE and not self._zoomed, "-grid")
+        self.set_class("vitals" not in names, "-no-vitals")
         for preset in Preset:
             self.set_class(preset is self._preset, f"-{preset}")
         lines = too_small(wide, high) if layout is Layout.NONE else []
@@ -365,3 +369,8 @@ class Board(Still, Screen[None]):
         if self.moment is not None and self.moment.selected is not None:
             self._tail.choose(self.moment.selected, event.cell)
             self.bring("log")
+
+
+def _measured(moment: Moment | None) -> bool:
+    """Whether the selected instance has vital signs: of a cluster that a local kubectl shows no box is read."""
+    return moment is None or moment.selected is None or not moment.selected.instance.here

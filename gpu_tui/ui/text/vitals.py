@@ -53,6 +53,17 @@ FAULTS = {  # short words for `mount_state.STATES`
 MEMORY_SOURCE = {"cgroup2": "cgroup v2", "cgroup1": "cgroup v1", "host": "whole host, no cgroup"}
 
 
+NO_BOX = "kubectl shows jobs and pods, and no box: there is no card, memory or disk to read"
+CARDS_ELSEWHERE = (
+    "The cards are on the nodes of the jobs. What follows is of the machine that you log in to."
+)
+
+
+def _has_cards(view: InstanceView) -> bool:
+    table = view.track(metrics.GPUS).value
+    return table is not None and bool(table.gpus)
+
+
 def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
     """Everything of one instance, `width` cells wide; without blank lines where `height` is short."""
     rows: list[Text] = []
@@ -60,12 +71,16 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
         rows += _no_link(view, width)
     if view.verdict is Verdict.OFF and view.last_contact is None:
         return rows  # nothing was read, and nothing will be
-    rows += gpus(view, width)
-    rows.append(line())
-    rows += _memory(view, width)
-    rows += _cpu(view, width)
-    rows.append(line())
-    rows += _mounts(view, width)
+    if view.instance.here:
+        return [*rows, *wrap(say(NO_BOX), width, "muted")]
+    login = view.instance.scheduler is not None and not _has_cards(view)
+    cards = wrap(say(CARDS_ELSEWHERE), width, "muted") if login else gpus(view, width)
+    parts = [cards, [*_memory(view, width), *_cpu(view, width)], _mounts(view, width)]
+    if login:  # jobs write to its disks, and use no memory or core of it
+        parts[1:] = reversed(parts[1:])
+    rows += parts[0]
+    for part in parts[1:]:
+        rows += [line(), *part]
     if view.clock_skew is not None and abs(view.clock_skew) >= SKEW:
         text = say("the box's clock is off by {clock_skew:+.0f} s", clock_skew=view.clock_skew)
         rows += [

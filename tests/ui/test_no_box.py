@@ -1,0 +1,109 @@
+"""Vitals of an instance without a box of its own: its room goes to the queue, and nothing is said four times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from gpu_tui.core import metrics
+from gpu_tui.core.fleet import HERE
+from gpu_tui.core.sample import Absent, Track
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.layout import PANES, Layout, panes_in
+from gpu_tui.ui.panes.pane import Pane
+from gpu_tui.ui.scene_parts import NOW, SceneStore, fleet, instance, view
+from gpu_tui.ui.text.jobs import head, row, sheet_of
+from gpu_tui.ui.text.vitals import vitals
+
+QUEUE = Queue((Cell("a", 1, None, CellState.RUNNING, job="pod/a", listed=True),), total=1)
+
+
+def cluster(kind: str) -> InstanceView:
+    box = replace(instance("lab", "kubernetes", None), scheduler=kind)
+    box = replace(box, ssh=HERE) if kind == "kubernetes" else box
+    none = Track().follow(Absent("no box to look into", NOW))
+    read = (metrics.GPUS, metrics.MEMORY, metrics.CPU, metrics.MOUNTS)
+    return view(box, Verdict.RUNNING, tracks={one.name: none for one in read}, queue=QUEUE)
+
+
+@pytest.mark.parametrize("width", [40, 78, 156])
+def test_a_cluster_without_a_box_says_once_that_it_has_no_vitals(width: int) -> None:
+    said = " ".join(row.plain for row in vitals(cluster("kubernetes"), width, 20))
+    assert said.split() == (
+        [
+            "kubectl",
+            "shows",
+            "jobs",
+            "and",
+            "pods,",
+            "and",
+            "no",
+            "box:",
+            "there",
+            "is",
+            "no",
+            "card,",
+            "memory",
+            "or",
+            "disk",
+            "to",
+            "read",
+        ]
+    )
+
+
+def test_a_login_node_says_where_the_cards_are_and_shows_its_disks_first() -> None:
+    rows = [row.plain.split("  ")[0] for row in vitals(cluster("slurm"), 100, 30) if row.plain]
+    assert rows[0].startswith("The cards are on the nodes of the jobs")
+    assert rows[1:] == ["disk", "memory", "cpu"]
+
+
+def test_vitals_have_no_room_unless_they_are_in_front() -> None:
+    def shown(layout: Layout, front: str, second: str = "vitals") -> tuple[str, ...]:
+        return panes_in(layout, front, second, zoomed=False, measured=False)
+
+    assert shown(Layout.WIDE, "log") == ("instances", "clocks", "queue", "log")
+    assert shown(Layout.WIDE, "vitals") == PANES
+    assert shown(Layout.TWO, "instances") == ("instances", "queue")
+    assert shown(Layout.TWO, "vitals") == ("instances", "vitals")
+
+
+async def test_the_queue_of_a_cluster_takes_the_room_of_vitals_and_gives_it_back(
+    cockpit: Callable[..., CockpitApp],
+) -> None:
+    box = view(instance("box", "generic-ssh", None), Verdict.IDLE, tracks={})
+    app = cockpit(SceneStore(fleet(cluster("kubernetes"), box)))
+    async with app.run_test(size=(160, 45)) as pilot:
+        await pilot.pause()
+
+        def room() -> dict[str, int]:
+            panes = app.screen.query(Pane)
+            return {pane.NAME: pane.size.width for pane in panes if pane.display}
+
+        selected = []
+        for key in "KJKJ":
+            await pilot.press(key)
+            await pilot.pause()
+            selected.append(app.screen.selected)  # type: ignore[attr-defined]
+            assert ("vitals" in room()) is (selected[-1] == "box")
+            assert (room()["queue"] > 150) is (selected[-1] == "lab")
+        assert set(selected) == {"lab", "box"}
+        while app.screen.selected != "lab":  # type: ignore[attr-defined]
+            await pilot.press("K" if selected[0] == "lab" else "J")
+            await pilot.pause()
+        await pilot.press("3")
+        await pilot.pause()
+        assert "vitals" in room()
+
+
+def test_the_row_of_a_silent_job_shows_its_silence_and_no_end() -> None:
+    cell = replace(QUEUE.cells[0], status="RUNNING", still_seconds=3_600.0)
+    for width in (78, 156):
+        sheet = sheet_of("slurm", (cell,), width)
+        assert "silent 1h" in row(cluster("slurm"), cell, sheet).plain
+        assert head(sheet).plain
