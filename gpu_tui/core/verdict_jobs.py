@@ -62,12 +62,10 @@ def jobs_silent(seen: Evidence) -> str | None:
 
 def some_silent(seen: Evidence) -> str | None:
     """The remark if the logs of some running jobs are silent for far longer than usual."""
-    silent = [cell.name for cell in _running_rows(seen) if cell.still_seconds is not None]
-    if not silent:
-        return None
+    silent = [cell for cell in _running_rows(seen) if cell.still_seconds is not None]
     if len(silent) == 1:
-        return f"{silent[0]} is silent for far longer than usual"
-    return f"{len(silent)} of them are silent for far longer than usual"
+        return f"{silent[0].name} is silent; {silent[0].why}"
+    return f"{len(silent)} of them are silent for far longer than usual" if silent else None
 
 
 def _running_rows(seen: Evidence) -> list[Cell]:

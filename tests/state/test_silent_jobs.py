@@ -148,7 +148,8 @@ def test_one_that_hangs_beside_one_that_goes_on_is_a_warning() -> None:
     left = running_left(hung, typical, "login")
     assert not left.known  # though another one took 7000 s
     assert stalls(view) == [("1·a", Severity.WARN)]
-    assert "1·a is silent for far longer than usual" in view.because
+    assert view.because[1] == "1·a is silent; no line for 60 min, 360 times its usual gap"
+    assert "srun --jobid" in view.findings[0].remedy
     assert fleet_verdict(login.store.view(login.at)) == "healthy"
 
 
@@ -205,6 +206,21 @@ def test_lines_that_came_while_we_watched_tell_it_without_any_stamp() -> None:
     assert stalls(login.view(STALL - 1)) == []
     view = login.view(2.0)
     assert view.because[0] == "p is silent; no line for 15 min, 300 times its usual gap"
+
+
+def test_a_new_attempt_in_the_same_log_has_no_usual_gap_yet() -> None:
+    login = Login()
+    login.job()
+    login.log([])
+    for word in ("step {} of 900, loss 0.5", "loading shard {}"):
+        for n in range(8):
+            login.at += 2.0
+            login.line(word.format(n))
+        login.job(age=0.0, restarts=1)
+        login.view()
+    view = login.view(2 * STALL)
+    assert (view.verdict, stalls(view)) == (Verdict.RUNNING, [])
+    assert "is not known yet" in (view.queue.cells[0].why or "")
 
 
 def test_two_looks_of_cron_tell_the_pace_of_a_log_of_which_only_the_end_is_read() -> None:
