@@ -16,13 +16,14 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.command import CommandFailed, Completed
 from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.metrics import CPU, GPUS, HOST, KUBERNETES, MEMORY, MOUNTS
+from gpu_tui.core.metrics import CPU, GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, POD_USE
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.readings import Host
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.parse import kubectl
 from gpu_tui.parse.kube_logs import PodLog
 from gpu_tui.parse.kube_object import NotKubernetes
+from gpu_tui.parse.kube_top import parse_top
 from gpu_tui.parse.kubectl import Refusal
 from gpu_tui.parse.kubernetes import Look, parse_jobs
 from gpu_tui.transport.argv import Programs
@@ -31,6 +32,7 @@ from gpu_tui.transport.local import ClusterRefused
 
 LOOK_SECONDS = 10.0
 HURRY_SECONDS = 2.0  # between looks when a log has just ended
+TOP_SECONDS, TOP_CAP = 30.0, 1 << 20
 LOOK_LIMIT = 40.0  # seconds for one look: kubectl itself gives up after half of that per request
 LIST_CAP = 64 << 20  # bytes of one look: some 5,000 pods with everything that is managed in them
 FOLLOWED = 4  # logs at once, a channel each where kubectl runs on the box
@@ -118,6 +120,27 @@ class ClusterWatch:
             tasks.create_task(self._look_on(programs))
             tasks.create_task(self._follow_all(programs))
             tasks.create_task(self._read_others(programs))
+            if self._scope.vitals is not None:
+                tasks.create_task(self._top_on(programs))
+
+    async def _top_on(self, programs: Programs) -> None:
+        """Ask what the containers use; clusters take these figures every 15 to 60 seconds."""
+        while True:
+            sample: Reading[object] | Failure
+            try:
+                done = await programs.run(kubectl.top(self._scope), limit=LOOK_LIMIT, cap=TOP_CAP)
+                now = self._clock.now()
+                if done.exit == 0:
+                    use = parse_top(done.stdout.decode("utf-8", "replace"))
+                    sample = Reading(use, now, TOP_SECONDS)
+                else:
+                    why = kubectl.refusal_of(done, self._scope).text
+                    sample = Failure(FailureKind.UNREAD, why, now)
+            except (CommandFailed, ChannelRefused) as error:
+                now = self._clock.now()
+                sample = Failure(FailureKind.UNREAD, str(error), now)
+            self._sink(Sampled(self._instance.name, now, POD_USE.name, sample))
+            await asyncio.sleep(TOP_SECONDS)
 
     # --- the table ------------------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ class SchedulerScope:
     sweep.
 
     `name` are globs of Slurm job names, `array` ids of arrays or jobs. `selector` is a label selector; `kubectl` is local
-    (this machine's) or box.
+    (this machine's) or box. `vitals` is top where `kubectl top` may be asked, else None.
     """
 
     user: str | None = None
@@ -109,6 +109,7 @@ class SchedulerScope:
     namespace: str | None = None
     selector: str | None = None
     kubectl: str | None = None
+    vitals: str | None = None
     name: tuple[str, ...] = ()
     partition: tuple[str, ...] = ()
     since: Since | None = None

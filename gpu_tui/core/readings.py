@@ -227,3 +227,13 @@ class MemoryLog:
     path: str
     points: tuple[MemoryPoint, ...] = ()
     zoned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PodUse:
+    """What the metrics API of a cluster says of one container: cores that it uses, and bytes of memory."""
+
+    pod: str
+    container: str
+    cores: float
+    memory: int

@@ -52,6 +52,12 @@ def get_all(scope: SchedulerScope) -> tuple[str, ...]:
     return kubectl(scope, "get", "jobs,pods", "--output=json", *selector)
 
 
+def top(scope: SchedulerScope) -> tuple[str, ...]:
+    """What each container of the scope uses, by the metrics API."""
+    selector = (f"--selector={scope.selector}",) if scope.selector else ()
+    return kubectl(scope, "top", "pod", "--containers", "--no-headers", *selector)
+
+
 def get_named(scope: SchedulerScope, kind: str, name: str) -> tuple[str, ...]:
     """A list with one object, or with none: that it is empty is an answer, not an error."""
     return kubectl(scope, "get", kind, "--output=json", f"--field-selector=metadata.name={name}")

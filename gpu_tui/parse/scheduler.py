@@ -15,9 +15,10 @@ from gpu_tui.parse.yaml_strict import Node
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "slurm": ("user", "name", "partition", "since", "array"),
-    "kubernetes": ("context", "namespace", "selector", "kubectl"),
+    "kubernetes": ("context", "namespace", "selector", "kubectl", "vitals"),
 }
 WHERE = ("local", "box")
+VITALS = ("top",)
 LISTED_MOST = 20  # globs, partitions or arrays of one filter
 
 # What a word may be. Each becomes one argument of a program, never a part of a shell line.
@@ -63,6 +64,7 @@ def parse_scheduler(node: Node | None, *, has_host: bool) -> tuple[str | None, S
             namespace=_word(row, "namespace"),
             selector=_word(row, "selector"),
             kubectl=_where(row, has_host=has_host),
+            vitals=row.choice("vitals", VITALS) if "vitals" in row else None,
         )
     return kind, SchedulerScope(
         user=_word(row, "user"),

@@ -27,10 +27,12 @@ from gpu_tui.wiring.clock import SystemClock
 TOKEN = "test-token-of-nobody"
 KINDS = {"jobs": "Job", "pods": "Pod"}
 GROUPS = {"jobs": "batch", "pods": ""}
+METRICS = "metrics.k8s.io"
 VERSIONS = {"jobs": "batch/v1", "pods": "v1"}
 RESOURCES = {
     "/api/v1": [("pods", "Pod", ["po"]), ("pods/log", "Pod", []), ("namespaces", "Namespace", [])],
     "/apis/batch/v1": [("jobs", "Job", [])],
+    "/apis/metrics.k8s.io/v1beta1": [("pods", "PodMetrics", [])],
 }
 
 
@@ -80,6 +82,8 @@ class KubeServer:
         self.lingers = False  # what is deleted stays, marked
         self.mute = False  # streams that follow a log send no more of it, and do not end
         self.namespaces: set[str] = {"default"}
+        # By pod and container: CPU and memory; None: the cluster has no metrics-server.
+        self.usage: dict[str, dict[str, tuple[str, str]]] | None = None
         self.page = 500
         self.version = 1
         self._changed = asyncio.Condition()
@@ -206,10 +210,13 @@ class KubeServer:
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
         if request.headers.get("authorization") != f"Bearer {self.token}":
             raise HttpError(401, "Unauthorized", "Unauthorized")
-        if (found := _discovery(request.path)) is not None:
+        if (found := _discovery(request.path, metrics=self.usage is not None)) is not None:
             await _send(writer, 200, found)
             return
         words = [unquote(word) for word in request.path.strip("/").split("/")]
+        if words[:2] == ["apis", METRICS]:
+            await _send(writer, 200, self._metrics(request, words[4]))
+            return
         words = words[2:] if words[0] == "api" else words[3:]
         if words[:1] == ["namespaces"] and len(words) < 3:
             await _send(writer, 200, self._namespaces(words[1:], request))
@@ -249,6 +256,25 @@ class KubeServer:
         if "as=Table" in request.headers.get("accept", ""):
             return _table(found, {})
         return {"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": found}
+
+    def _metrics(self, request: Request, namespace: str) -> dict:
+        """What a metrics-server says of the pods."""
+        pods = self._chosen(request, "pods", namespace)
+        items = [
+            {
+                "metadata": {"name": name, "namespace": namespace, "creationTimestamp": None},
+                "timestamp": "2026-11-20T12:00:00Z",
+                "window": "15s",
+                "containers": [
+                    {"name": container, "usage": {"cpu": cpu, "memory": memory}}
+                    for container, (cpu, memory) in (self.usage or {}).get(name, {}).items()
+                ],
+            }
+            for pod in pods
+            if (name := pod["metadata"]["name"]) in (self.usage or {})
+        ]
+        version = f"{METRICS}/v1beta1"
+        return {"kind": "PodMetricsList", "apiVersion": version, "metadata": {}, "items": items}
 
     def _one(self, resource: str, namespace: str, name: str) -> dict:
         found = self.objects.get((resource, namespace, name))
@@ -458,15 +484,18 @@ def _status(error: HttpError) -> dict:
     }
 
 
-def _discovery(path: str) -> dict | None:
+def _discovery(path: str, *, metrics: bool) -> dict | None:
     if path == "/version":
         return {"major": "1", "minor": "30", "gitVersion": "v1.30.0", "platform": "linux/amd64"}
     if path == "/api":
         return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
     if path == "/apis":
         version = {"groupVersion": "batch/v1", "version": "v1"}
-        group = {"name": "batch", "versions": [version], "preferredVersion": version}
-        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [group]}
+        groups = [{"name": "batch", "versions": [version], "preferredVersion": version}]
+        if metrics:
+            version = {"groupVersion": f"{METRICS}/v1beta1", "version": "v1beta1"}
+            groups.append({"name": METRICS, "versions": [version], "preferredVersion": version})
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
     if path in RESOURCES:
         return {
             "kind": "APIResourceList",

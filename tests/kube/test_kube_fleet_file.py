@@ -27,6 +27,11 @@ def test_no_host_means_this_machine() -> None:
     assert lab.scheduler_scope == SchedulerScope(None, "lab", "ml", None, "local")
 
 
+def test_what_pods_use_is_read_only_where_it_is_asked_for() -> None:
+    assert read(KUBE).scheduler_scope.vitals is None
+    assert read(KUBE.replace("}", ", vitals: top}")).scheduler_scope.vitals == "top"
+
+
 def test_defaults_for_boxes_do_not_concern_it() -> None:
     text = (
         "defaults: {ssh: {jump: b}, logs: '/x/{cell}.log', mounts: [/x]}\n"
@@ -64,6 +69,7 @@ def test_a_selector_and_an_id() -> None:
         ("scheduler: {kind: kubernetes, selector: '--all'}", "cannot be a selector"),
         ("scheduler: {kind: kubernetes, user: me}", "unknown key"),
         ("scheduler: {kind: slurm, kubectl: box}", "unknown key"),
+        ("scheduler: {kind: kubernetes, vitals: exec}", "vitals"),
         (f"ssh: {{jump: b}}, {KUBE}", '"ssh" is about a box'),
         (f"roots: {{proc: /p}}, {KUBE}", '"roots" is about a box'),
         (f"logs: '/x/{{cell}}.log', {KUBE}", '"logs" is about a box'),

@@ -9,7 +9,8 @@ import pytest
 
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import HERE
-from gpu_tui.core.sample import Absent, Track
+from gpu_tui.core.readings import PodUse
+from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
@@ -61,6 +62,27 @@ def test_a_login_node_says_where_the_cards_are_and_shows_its_disks_first() -> No
     rows = [row.plain.split("  ")[0] for row in vitals(cluster("slurm"), 100, 30) if row.plain]
     assert rows[0].startswith("The cards are on the nodes of the jobs")
     assert rows[1:] == ["disk", "memory", "cpu"]
+
+
+def test_what_pods_use_stands_in_vitals_where_kubectl_top_is_asked() -> None:
+    seen = cluster("kubernetes")
+    scope = replace(seen.instance.scheduler_scope, vitals="top")
+    uses = (PodUse("a", "main", 0.25, 1 << 30), PodUse("b", "x[red]", 12.0, 3 << 30))
+    track = Track().follow(Reading(uses, NOW, 30.0))
+    seen = replace(
+        seen,
+        instance=replace(seen.instance, scheduler_scope=scope),
+        tracks={**seen.tracks, metrics.POD_USE.name: track},
+    )
+    for width in (40, 78, 156):
+        top, first, second, *_ = [line.plain for line in vitals(seen, width, 20)]
+        assert top.split() == ["pod", "cores", "memory"]
+        assert first.split() == ["b", "x[red]", "12.00", "3.0", "GiB"]
+        assert second.split() == ["a", "main", "0.25", "1.0", "GiB"]
+        assert max(map(len, (top, first, second))) <= width
+    none = Track().follow(Failure(FailureKind.UNREAD, "Metrics API not available", NOW))
+    seen = replace(seen, tracks={metrics.POD_USE.name: none})
+    assert "Metrics API not available" in vitals(seen, 78, 20)[0].plain
 
 
 def test_vitals_have_no_room_unless_they_are_in_front() -> None:

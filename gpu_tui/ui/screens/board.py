@@ -373,4 +373,7 @@ class Board(Still, Screen[None]):
 
 def _measured(moment: Moment | None) -> bool:
     """Whether the selected instance has vital signs: of a cluster that a local kubectl shows no box is read."""
-    return moment is None or moment.selected is None or not moment.selected.instance.here
+    if moment is None or moment.selected is None:
+        return True
+    of = moment.selected.instance
+    return not of.here or of.scheduler_scope.vitals is not None
