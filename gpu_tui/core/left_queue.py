@@ -21,7 +21,7 @@ LEFT = "left the queue between two checks"
 UNRUN = "left the queue before it ran"
 UNSEEN = "left the queue before it was seen to run"
 NO_CODE = "nothing says its exit code"
-NO_END = "and nothing says how it ended"
+NO_END = "nothing says how it ended"
 KEPT_FOR = 3 * 86_400.0  # seconds after the end: as long as the accounts are asked for
 UNSEEN_FOR = 30 * 86_400.0  # seconds since it was listed
 LEFT_KEPT, DELETED_KEPT = (
@@ -210,10 +210,10 @@ class LeftQueue:
             return replace(row, why=f"{ran}; the accounts do not have its end yet")
         if row.stdout is None:
             log = "its log went with it" if self.deletes else "its log is not known"
-            why = f"{ran}, {NO_END}; {log}"
+            why = f"{NO_END}; {ran}; {log}"
         else:
             failed = unread.get(row.stdout)
-            why = f"{ran}, {NO_END}" + (f"; {failed}" if failed else "")
+            why = f"{NO_END}; {ran}" + (f"; {failed}" if failed else "")
             heard = heard or failed is not None
         heard = heard or row.stdout is None or now - max(left, first) >= LOG_LATE
         told = heard and now - left <= GONE_FOR

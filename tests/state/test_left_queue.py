@@ -127,8 +127,8 @@ def test_the_evidence_names_the_epoch_and_when_it_was_last_listed() -> None:
     watch = Watch(history).look(T0 + 600).log(T0 + 601, "51", "Epoch 30/40 loss: 1\n")
     (found,) = watch.store.view(T0 + 602).findings
     assert found.evidence == (
-        "left the queue between two checks at epoch 30 of 40: it ran when it was last listed at "
-        "2026-11-18 11:06 UTC, and nothing says how it ended"
+        "left the queue between two checks at epoch 30 of 40: nothing says how it ended; it ran when it "
+        "was last listed at 2026-11-18 11:06 UTC"
     )
     assert headline(watch.store.view(T0 + 602)) == "login: cell 51·van suspicious end"
     view = watch.store.view(T0 + 602)["login"]
@@ -206,7 +206,7 @@ def test_a_job_that_came_to_run_and_died_between_two_checks_is_known_by_its_log(
         T0, job("51", WAIT, will_write=("/w/51.out",), **more), job("52", stdout=other)
     )
     watch = Watch(history).look(T0 + 600, job("52", stdout=other)).log(T0 + 601, "51", "hello\n")
-    said = "it has run since it was last listed at 2026-11-18 11:06 UTC, and nothing says"
+    said = "nothing says how it ended; it has run since it was last listed at 2026-11-18 11:06 UTC"
     assert (said in (watch.cells(T0 + 602)["51"].why or "")) is (state is BAD)
 
 

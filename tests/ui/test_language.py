@@ -585,12 +585,12 @@ def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None
         ("log: its log ends with: Killed", "日志：日志末尾：Killed"),
         (f"{LEFT}: its log ends with: Killed", "在两次检查之间离开了队列：日志末尾：Killed"),
         (
-            f"{LEFT}: it ran when it was last listed at 2026-11-18 11:06 UTC, {NO_END}; its log is not known",
-            "在两次检查之间离开了队列：最后一次列出时（2026-11-18 11:06 UTC）还在跑，没有任何记录说明它怎样结束；不知道它的日志在哪里",
+            f"{LEFT}: {NO_END}; it ran when it was last listed at 2026-11-18 11:06 UTC; its log is not known",
+            "在两次检查之间离开了队列：没有任何记录说明它怎样结束；最后一次列出时（2026-11-18 11:06 UTC）还在跑；不知道它的日志在哪里",
         ),
         (
-            f"{LEFT} at epoch 3 of 40: it ran when it was last listed at 11:06 UTC, {NO_END}",
-            "在第 3/40 轮、两次检查之间离开了队列：最后一次列出时（11:06 UTC）还在跑，没有任何记录说明它怎样结束",
+            f"{LEFT} at epoch 3 of 40: {NO_END}; it ran when it was last listed at 11:06 UTC",
+            "在第 3/40 轮、两次检查之间离开了队列：没有任何记录说明它怎样结束；最后一次列出时（11:06 UTC）还在跑",
         ),
         (f"{LEFT}: {COUNTED}; {NO_CODE}", "在两次检查之间离开了队列：只凭它的日志：计数走到了头；没有任何记录说明它的退出码"),
         ("log: its log says, above its last reports: Killed", "日志：日志在最后的进度之前写着：Killed"),
