@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.left_queue import NOT_QUEUED
@@ -24,7 +25,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
 from gpu_tui.parse.slurm_job import Detail, Listed, Step
 from gpu_tui.parse.slurm_json import parse_json
-from gpu_tui.parse.slurm_paths import with_logs
+from gpu_tui.parse.slurm_paths import NO_VAL, with_logs
 from gpu_tui.parse.slurm_steps import OWN, Failed, failed_steps, unmended
 
 SOURCE = "Slurm"
@@ -32,7 +33,6 @@ NO_RECORD = "its log is not known: scontrol shows no record of it"
 NO_ROOM = "its log is not known: the records of too many jobs are before it"
 TOO_MUCH = "too-much"  # instead of records: there was no room for them
 NOTHING: Mapping[str, str] = {}
-NO_TASK = "4294967294"  # stands for %a in the record of the tasks of an array that wait
 NAME_MOST = 60
 TASKS_MOST = 1_000  # rows of one waiting array, which are one line on screen; the rest is counted
 STEPS_MOST = 100  # of one job: the newest ones, and before them those that failed
@@ -285,60 +285,85 @@ def job_table(
     user: str | None = None,
     own: str | None = None,
 ) -> JobTable:
-    """One table of all three lists, in the order of their numbers; what is live is never dropped first. `unknown`: by id of
-    a job or an array, why nothing gives its details; `user`: whose jobs they are, and `own` the numeric id of that user.
+    """One table of all three lists, in the order of the jobs' numbers. Of more than JOBS_KEPT jobs the live and the newest
+    are kept. `unknown`: by id of a job or an array, why its details are not known; `user`: the login whose jobs are
+    listed, and `own` its numeric id.
     """
     known = {detail.id: detail for detail in details}
-    arrays: dict[str, Detail] = {}  # the record of all tasks that wait
-    for detail in known.values():
-        array, _, task = detail.id.partition("_")
-        if task and not task.isdigit():
-            arrays[array] = detail
-    steps = accounts.steps if accounts else {}
+    found = accounts or Accounts()
+    rows, beyond = _queue_jobs(listed, known, found.steps, unknown, own)
+    for row in found.rows:
+        steps = found.steps.get(row.id, ())
+        if (old := rows.get(row.id)) is not None:
+            rows[row.id] = _with_account(old, row, known.get(row.id), steps, own)
+        elif "[" not in row.id:
+            rows[row.id] = _from_accounts(row, steps, own)
+    for id in _interactive(rows, known, found):
+        rows[id] = replace(rows[id], interactive=True)
+    jobs = sorted(_jobs_with_logs(rows, known, found, user), key=lambda job: _order(job.id))
+    newest = sorted(jobs, key=lambda job: (job.live, _order(job.id)), reverse=True)
+    kept = {job.id for job in newest[:JOBS_KEPT]}
+    return JobTable(
+        SOURCE,
+        tuple(job for job in jobs if job.id in kept),
+        dropped=beyond + len(jobs) - len(kept),
+        why=why,
+        recorded=accounts is not None,
+    )
+
+
+def _queue_jobs(
+    listed: Iterable[Listed],
+    known: Mapping[str, Detail],
+    steps: Mapping[str, Sequence[Step]],
+    unknown: Mapping[str, str],
+    own: str | None,
+) -> tuple[dict[str, Job], int]:
+    """The jobs of squeue by id, and how many tasks of arrays are left out."""
+    # scontrol has one record for all tasks of an array that wait: `17_[4-9]`.
+    parts = ((id.partition("_"), detail) for id, detail in known.items())
+    arrays = {id: detail for (id, _, task), detail in parts if task and not task.isdigit()}
     rows: dict[str, Job] = {}
     left_out = 0
-    for row in listed:
-        for one in _tasks(row):
-            if one is None:
-                left_out += 1
-            else:
-                job = job_of(one, known.get(one.id), steps.get(one.id, ()), own)
-                unread = None
-                if job.live and one.id not in known:
-                    unread = unknown.get(_ID_END.split(one.id)[0], NOT_YET)
-                will_write = () if job.started_at else _will_write(one.id, known, arrays)
-                rows[one.id] = replace(job, unread=unread, will_write=will_write)
-    for row in accounts.rows if accounts else ():
-        old = rows.get(row.id)
-        if old is None and "[" not in row.id:
-            rows[row.id] = _from_accounts(row, steps.get(row.id, ()), own)
-        elif old is not None and words.meaning(row.word).over and words.meaning(old.word).over:
-            kept = known.get(row.id)
-            told = row if row.exit_code is not None or kept is None else _with_exit(row, kept)
-            if kept is not None:
-                kept = replace(kept, exit_code=told.exit_code, signal=told.signal)
-            newer = job_of(told, kept, steps.get(row.id, ()), own)
-            rows[row.id] = replace(
-                newer, stdout=old.stdout, stderr=old.stderr, restarts=old.restarts
-            )
-        elif old is not None and (end := WORDS.get(row.before or row.word)) is not None:
-            rows[row.id] = replace(old, ended_by=old.ended_by or end)  # of its last attempt
-    for id in _interactive(rows, known, accounts):
-        rows[id] = replace(rows[id], interactive=True)
-    booked = {row.id: row for row in accounts.rows} if accounts else {}
-    ended = sorted(steps.keys() & rows.keys(), key=lambda id: rows[id].finished_at or 0.0)
-    of_late = set(ended[-LOGS_OF_ENDED:])
+    for row in chain.from_iterable(map(_tasks, listed)):
+        if row is None:
+            left_out += 1
+            continue
+        job = job_of(row, known.get(row.id), steps.get(row.id, ()), own)
+        if job.live and row.id not in known:
+            job = replace(job, unread=unknown.get(_ID_END.split(row.id)[0], NOT_YET))
+        if not job.started_at:
+            job = replace(job, will_write=_will_write(row.id, known, arrays))
+        rows[row.id] = job
+    return rows, left_out
+
+
+def _with_account(
+    old: Job, row: Listed, detail: Detail | None, steps: Sequence[Step], own: str | None
+) -> Job:
+    """A job of squeue with its record in the accounts. A record of an earlier attempt only says how that ended."""
+    if not (words.meaning(row.word).over and words.meaning(old.word).over):
+        return replace(old, ended_by=old.ended_by or WORDS.get(row.before or row.word))
+    if detail is not None and row.exit_code is not None:
+        detail = replace(detail, exit_code=row.exit_code, signal=row.signal)
+    job = job_of(row, detail, steps, own)
+    return replace(job, stdout=old.stdout, stderr=old.stderr, restarts=old.restarts)
+
+
+def _jobs_with_logs(
+    rows: Mapping[str, Job], known: Mapping[str, Detail], accounts: Accounts, user: str | None
+) -> Iterator[Job]:
+    """The jobs with the paths of their logs; those of steps only for jobs that run and the LOGS_OF_ENDED that ended last."""
+    booked = {row.id: row for row in accounts.rows}
+    with_steps = accounts.steps.keys() & rows.keys()
+    ended = sorted(with_steps, key=lambda id: rows[id].finished_at or 0.0)
+    newest = set(ended[-LOGS_OF_ENDED:])
     for id, job in rows.items():
-        if job.started_at is not None or job.stdout is not None:
-            its_steps = steps.get(id, ()) if job.live or id in of_late else ()
-            rows[id] = with_logs(job, known.get(id), booked.get(id), its_steps, user)
-    jobs = sorted(rows.values(), key=lambda job: _order(job.id))
-    if len(jobs) > JOBS_KEPT:
-        newest = sorted(jobs, key=lambda job: (job.live, _order(job.id)), reverse=True)
-        kept_ids = {job.id for job in newest[:JOBS_KEPT]}
-        left_out += len(jobs) - JOBS_KEPT
-        jobs = [job for job in jobs if job.id in kept_ids]
-    return JobTable(SOURCE, tuple(jobs), left_out, why, recorded=accounts is not None)
+        if job.started_at is None and job.stdout is None:
+            yield job
+            continue
+        steps = accounts.steps.get(id, ()) if job.live or id in newest else ()
+        yield with_logs(job, known.get(id), booked.get(id), steps, user)
 
 
 def _will_write(
@@ -350,17 +375,14 @@ def _will_write(
     if (detail := own or whole) is None:
         return ()
     paths = dict.fromkeys(path for path in (detail.stdout, detail.stderr) if path is not None)
-    named = [path for path in paths if "%" not in path and (own is not None or NO_TASK in path)]
-    return tuple(path.replace(NO_TASK, task or NO_TASK) for path in named)
+    named = [path for path in paths if "%" not in path and (own is not None or NO_VAL in path)]
+    return tuple(path.replace(NO_VAL, task or NO_VAL) for path in named)
 
 
-def _interactive(
-    ids: Iterable[str], known: Mapping[str, Detail], accounts: Accounts | None
-) -> list[str]:
+def _interactive(ids: Iterable[str], known: Mapping[str, Detail], accounts: Accounts) -> list[str]:
     """The jobs of srun or salloc without a batch script. Sources: BatchFlag, the submit line, and the steps, where the
     accounts keep steps.
     """
-    accounts = accounts or Accounts()
     lines = {row.id: row.submit_line for row in accounts.rows}
     keeps_steps = any(step.id == "batch" for steps in accounts.steps.values() for step in steps)
 
@@ -509,10 +531,6 @@ def _from_accounts(row: Listed, steps: Sequence[Step], own: str | None) -> Job:
         return job
     why = f"the accounts say {job.word}, {NOT_QUEUED}"
     return replace(job, state=CellState.CANNOT_TELL, why=why, ends_by=None)
-
-
-def _with_exit(row: Listed, detail: Detail) -> Listed:
-    return replace(row, exit_code=detail.exit_code, signal=detail.signal)
 
 
 def _end(code: int | None, signal: int | None) -> str:

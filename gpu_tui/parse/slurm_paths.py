@@ -25,7 +25,7 @@ WORDS_MOST = 4
 _SYMBOL = re.compile(r"%(\d{0,2})([%AaJjNnstux])")
 _WIDEST = 10
 NUMBERS = "AaJjnt"  # these are padded with zeros; a width of others is ignored
-NO_ARRAY = "4294967294"
+NO_VAL = "4294967294"  # Slurm's own word for "not set": %a outside an array, or of an array's tasks that wait
 NO_FILES = frozenset(
     {"all", "none"}
 )  # values of -o that name no file; nor does a number, which is a task
@@ -185,7 +185,7 @@ def _file(pattern: str | None, names: Names, values: Mapping[str, str | None]) -
         "%": "%",
         "j": names.job,
         "A": names.array or names.job,
-        "a": names.task or NO_ARRAY,
+        "a": names.task or NO_VAL,
         "x": names.name,
         "u": names.user,
     }
