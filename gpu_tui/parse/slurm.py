@@ -26,7 +26,7 @@ from gpu_tui.parse import slurm_words as words
 from gpu_tui.parse.slurm_job import Detail, Listed, Step
 from gpu_tui.parse.slurm_json import parse_json
 from gpu_tui.parse.slurm_paths import NO_VAL, with_logs
-from gpu_tui.parse.slurm_steps import OWN, Failed, failed_steps, unmended
+from gpu_tui.parse.slurm_steps import OWN, Failed, failed_steps, unresolved
 
 SOURCE = "Slurm"
 NO_RECORD = "its log is not known: scontrol shows no record of it"
@@ -77,7 +77,7 @@ def parse_queue(text: str, mark: str) -> list[Listed]:
     rows = []
     for chunk in text.split(f"{mark}|")[1:]:
         parts = chunk.rstrip("\n").split("|", 12)
-        if len(parts) < 13 or not _COUNT.match(parts[10]):  # without what it asks for
+        if len(parts) < 13 or not _COUNT.match(parts[10]):  # printed without limit, nodes and GPUs
             parts = [*parts[:9], "", "", "", "|".join(parts[9:])] if len(parts) > 9 else []
         if parts and (packed := _ID.match(parts[0])):
             id, word, start, end, submit, why, partition, node, dependency = parts[:9]
@@ -112,9 +112,9 @@ def time_limit(text: str) -> float | None:
 
 
 def gpus_asked(each: str, nodes: str) -> int | None:
-    """How many a job asks for, by the GPUs of each node (`gres:gpu:a100:4`, `gres/gpu:4`) and the number of nodes.
+    """How many GPUs a job requests, by those of each node (`gres:gpu:a100:4`, `gres/gpu:4`) and the number of nodes.
 
-    None where squeue does not say it: GPUs that were asked for by job or by task are not in its list.
+    None where that is not known: squeue does not list GPUs that were requested per job or per task.
     """
     found = [int(match[1] or 1) for part in each.split(",") if (match := _GPUS.fullmatch(part))]
     count = whole(nodes, 6)
@@ -132,7 +132,7 @@ def parse_accounts(text: str, mark: str) -> Accounts:
     parts = told.split(mark)
     rows: dict[str, Listed] = {}
     steps: dict[str, list[Step]] = {}
-    older = ""  # the id whose record is an earlier one than that which came before
+    older = ""  # the job whose present record is of an earlier attempt than its record before
     first = parts[0]
     for at in range(1, len(parts) - count + 1, count):
         state, _, following = parts[at + count - 1].partition("\n")
@@ -156,7 +156,7 @@ def parse_accounts(text: str, mark: str) -> Accounts:
 
 def _newest(steps: list[Step]) -> tuple[Step, ...]:
     old = steps[:-STEPS_MOST]
-    kept = {step.id for step in unmended(old)} | OWN
+    kept = {step.id for step in unresolved(old)} | OWN
     return (*(step for step in old if step.id in kept), *steps[-STEPS_MOST:])
 
 
@@ -213,23 +213,24 @@ def parse_details(text: str) -> list[Detail]:
 
 
 def parse_marked(text: str, mark: str) -> tuple[list[Detail], Mapping[str, str]]:
-    """The records after each `MARK ID`, as text or as JSON, and by ID why a job of it that has no record has none. ID is a
-    job or an array: a record of another one does not count, and neither do two records of one job, of which a name
-    forged one.
+    """The records after each `MARK ID`, as text or as JSON, and by ID why a job of it may have no record.
+
+    ID is a job or an array. A record of another job does not count. Neither do two records of one job: a job's name
+    has forged one of them.
     """
     found: list[Detail] = []
     unknown: dict[str, str] = {}
     for chunk in text.split(f"{mark} ")[1:]:
         id, _, records = chunk.partition("\n")
-        whole = _detail(records)
+        single = _detail(records)
         if records.lstrip().startswith("{"):
-            told = parse_json(records)
-        elif whole is not None and whole.id == id and whole.part is None:
-            told = [whole]  # its name may hold what looks like a second record
+            parsed = parse_json(records)
+        elif single is not None and single.id == id and single.part is None:
+            parsed = [single]  # its name may hold what looks like a second record
         else:
-            told = [replace(one, id=one.part or one.id) for one in parse_details(records)]
-        own = Counter(one.id for one in told if _ID_END.split(one.id)[0] == id)
-        found += [one for one in told if own[one.id] == 1]
+            parsed = [replace(one, id=one.part or one.id) for one in parse_details(records)]
+        count = Counter(one.id for one in parsed if _ID_END.split(one.id)[0] == id)
+        found += [one for one in parsed if count[one.id] == 1]
         unknown[id] = NO_ROOM if records.strip() == TOO_MUCH else NO_RECORD
     return found, unknown
 
@@ -421,9 +422,9 @@ def job_of(
         elif words.spelled(row.reason) in words.FAULTS:
             finding = "missing_cell"
     end = WORDS.get(word)
-    told = _never_began(row, signal) if means.over else None
-    if told is not None:
-        state, says = told
+    unstarted = _never_began(row, signal) if means.over else None
+    if unstarted is not None:
+        state, says = unstarted
         finding, begun, code, signal = "missing_cell", False, None, None
     elif word == "CANCELLED" and row.by is not None:
         own = detail.uid if detail and detail.uid else own
@@ -437,9 +438,9 @@ def job_of(
         end = End.PREEMPTED
         says.append((words.STATES["PREEMPTED"].says or "") if means.over else words.MAKES_ROOM)
         finding = "preempted" if state is CellState.FAILED else finding
-    if state is CellState.FAILED and (finding is None or word == "FAILED") and told is None:
+    if state is CellState.FAILED and (finding is None or word == "FAILED") and unstarted is None:
         says.append(_end(code, signal))
-    if state in (CellState.FINISHED, CellState.FAILED, CellState.RUNNING) and told is None:
+    if state in (CellState.FINISHED, CellState.FAILED, CellState.RUNNING) and unstarted is None:
         began = row.started_at or 0.0  # the steps of an earlier start may still be listed
         now = [step for step in steps if (step.started_at or began) >= began]
         state, finding = _by_steps(state, finding, says, failed_steps(now))
@@ -512,20 +513,20 @@ def _never_began(row: Listed, signal: int | None) -> tuple[CellState, list[str]]
 
 
 def _cancelled_by(by: str, own: str | None) -> str:
-    told = f"by user {by}{' (root)' if by == '0' else ''}"
+    who = f"by user {by}{' (root)' if by == '0' else ''}"
     if own is None:
-        return told
-    return f"{told}, its own" if by == own else f"{told}, not by its own user"
+        return who
+    return f"{who}, its own" if by == own else f"{who}, not by its own user"
 
 
 def _made_room(row: Listed, detail: Detail) -> bool:
-    """Slurm chose the job to make room for another one. It ends then, in whatever way it takes the warning."""
+    """Whether Slurm preempted the job. It may end in any state then: its program may catch the signal."""
     at, over = detail.preempted_at, row.ends_at
     return at is not None and over is not None and over >= at
 
 
 def _from_accounts(row: Listed, steps: Sequence[Step], own: str | None) -> Job:
-    """A job that the queue no longer has. What the accounts call live without it, nobody can tell of."""
+    """A job that the queue does not have. If the accounts list it as live, its end is not known."""
     job = job_of(row, None, steps, own)
     if words.meaning(row.word).over:
         return job

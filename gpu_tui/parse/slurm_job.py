@@ -67,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What one record of `scontrol show job` says. `submitted` only tells two submissions apart. `batch`: it has a script."""
+    """One record of `scontrol show job`. `submitted` only distinguishes two submissions. `batch`: it has a script."""
 
     id: str
     word: str

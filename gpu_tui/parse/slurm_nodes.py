@@ -1,4 +1,4 @@
-"""Nodes that Slurm does not use, with the reason that the site wrote: `sinfo -N -R`, and what it means for a job.
+"""Nodes that are out of service, by `sinfo -N -R` with the reason that the site wrote, and the jobs that they concern.
 
 A reason is free text of an administrator. Formats: slurm.schedmd.com/sinfo.html, measured on 22.05.8.
 """
@@ -6,22 +6,21 @@ A reason is free text of an administrator. Formats: slurm.schedmd.com/sinfo.html
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.slurm_hostlist import expand_hostlist
 from gpu_tui.parse.slurm_words import NODES_DOWN
 
 # sinfo -o, without the mark before it; the reason is the last field, as it may hold anything.
 NODE_FORMAT = "%N|%T|%P|%E"
 NODES_KEPT = 1_000
 NODES_NAMED = 2  # in one sentence; the others are counted
-LIST_MOST = 4_096  # nodes of one job that are looked up
+LOOKED_UP_MOST = 4_096  # nodes of one job that are looked up
 WAIT_FOR_NODES = frozenset({"Resources", "ReqNodeNotAvail", NODES_DOWN})
-_LIST = re.compile(r"([^\[\],\s]{0,100})(?:\[([\d,-]{1,2000})\]?([^\[\],\s]{0,100}))?(?:,|\Z)")
 _UNAVAILABLE = re.compile(r"UnavailableNodes:(\S{1,200})")
 
 
@@ -58,7 +57,7 @@ def parse_nodes(text: str, mark: str) -> dict[str, Node]:
 
 
 def with_nodes(table: JobTable, nodes: Mapping[str, Node]) -> JobTable:
-    """The table with what is the matter with the nodes of a job that runs, or that one waits for."""
+    """The table; each job that runs on nodes out of service, or waits for them, has their states."""
     if not nodes:
         return table
     return replace(table, jobs=tuple(_with_nodes(job, nodes) for job in table.jobs))
@@ -66,13 +65,13 @@ def with_nodes(table: JobTable, nodes: Mapping[str, Node]) -> JobTable:
 
 def _with_nodes(job: Job, nodes: Mapping[str, Node]) -> Job:
     if job.state is CellState.RUNNING and job.node:
-        bad = [nodes[name] for name in _hosts(job.node) if name in nodes]
+        bad = [nodes[name] for name in expand_hostlist(job.node, LOOKED_UP_MOST) if name in nodes]
         if not bad:
             return job
         return replace(job, node_state=_named(bad))
     if job.state is CellState.PENDING and job.reason in WAIT_FOR_NODES:
         wanted = _UNAVAILABLE.search(job.why or "")
-        wants = set(_hosts(wanted[1].rstrip(":;"))) if wanted else set()
+        wants = set(expand_hostlist(wanted[1].rstrip(":;"), LOOKED_UP_MOST)) if wanted else set()
         queues = set((job.task or "").split(","))
         bad = [
             node
@@ -87,30 +86,10 @@ def _with_nodes(job: Job, nodes: Mapping[str, Node]) -> Job:
 
 def _named(nodes: Iterable[Node]) -> str:
     every = list(nodes)
-    told = ", ".join(node.words for node in every[:NODES_NAMED])
+    words = ", ".join(node.words for node in every[:NODES_NAMED])
     more = len(every) - NODES_NAMED
-    return f"{told}, and {more} more" if more > 0 else told
+    return f"{words}, and {more} more" if more > 0 else words
 
 
-def _joined(why: str | None, said: str) -> str:
-    return f"{why}; {said}" if why else said
-
-
-def _hosts(text: str) -> Iterator[str]:
-    """The names of a list of nodes, `gpu[01-04,07],login`; at most LIST_MOST. What is cut off is passed over."""
-    return islice(_expanded(text), LIST_MOST)
-
-
-def _expanded(text: str) -> Iterator[str]:
-    for head, numbers, tail in _LIST.findall(text):
-        if not numbers:
-            if head:
-                yield head
-            continue
-        for part in numbers.split(","):
-            first, _, last = part.partition("-")
-            if first.isdigit() and len(first) < 9 and (not last or last.isdigit()):
-                for number in range(
-                    int(first), min(int(last or first), int(first) + LIST_MOST) + 1
-                ):
-                    yield f"{head}{number:0{len(first)}}{tail}"
+def _joined(why: str | None, more: str) -> str:
+    return f"{why}; {more}" if why else more

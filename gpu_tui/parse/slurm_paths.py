@@ -14,6 +14,7 @@ from posixpath import join, normpath
 
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.logs import may_follow
+from gpu_tui.parse.slurm_hostlist import expand_hostlist
 from gpu_tui.parse.slurm_job import Detail, Listed, Step
 from gpu_tui.parse.slurm_steps import OWN, parse_srun
 
@@ -29,13 +30,11 @@ NO_VAL = "4294967294"  # Slurm's own word for "not set": %a outside an array, or
 NO_FILES = frozenset(
     {"all", "none"}
 )  # values of -o that name no file; nor does a number, which is a task
-# A long list may be cut off within its brackets.
-_HOSTS = re.compile(r"([^\[\],]{1,80})(?:\[([\d,-]{1,200})(?:\]|\Z)([^,\[\]]{0,40}))?(?:,|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What stands for the symbols of a pattern; None is not known. `job` is the number of the task of an array too.
+    """The values of the symbols in a pattern; None: not known. `job` is the number of the task of an array too.
 
     `array` and `task` are None for a job outside of an array; `nodes` as squeue prints them: `n[1-3]`.
     """
@@ -52,8 +51,9 @@ class Names:
 def with_logs(
     job: Job, detail: Detail | None, row: Listed | None, steps: Sequence[Step], user: str | None
 ) -> Job:
-    """The job with the paths of its logs. `row`: of the accounts; `user`: whose jobs are listed. Where the controller no longer has the job, the
-    accounts say what its log is called, or what was asked for when it was submitted.
+    """The job with the paths of its logs. `row`: its record in the accounts; `user`: the login whose jobs are listed.
+
+    Where the controller no longer has the job, the accounts have the name of its log or its submit line.
     """
     array, _, task = job.id.partition("_")
     raw = (detail and detail.raw) or (row and row.raw)
@@ -80,7 +80,7 @@ def with_logs(
 
 
 def _submitted(row: Listed, names: Names) -> Iterator[str]:
-    """The logs that the options of sbatch name. The script itself may name others."""
+    """The logs that the options of sbatch name. `#SBATCH` lines of the script may name others."""
     if row.submit_line is None or not row.submit_line.startswith("sbatch"):
         return
     options = parse_srun(row.submit_line).options
@@ -94,7 +94,7 @@ def _submitted(row: Listed, names: Names) -> Iterator[str]:
 
 
 def batch_path(pattern: str | None, names: Names) -> str | None:
-    """The log of the batch script: task 0 on the first node. None if that is no file, or if a part is not known."""
+    """The log of the batch script: task 0 on the first node. None if it is no file, or if a symbol is not known."""
     node = next(hosts(names.nodes), None)
     return _file(pattern, names, {"s": "batch", "t": "0", "n": "0", "J": names.job, "N": node})
 
@@ -110,22 +110,8 @@ def step_paths(steps: Iterable[Step], names: Names) -> tuple[str, ...]:
 
 def hosts(nodes: str | None) -> Iterator[str]:
     """The short names of `n1,m[1-3,05]`, at most NODES_MOST."""
-    yield from islice((host.partition(".")[0] for host in _hosts(nodes or "")), NODES_MOST)
-
-
-def _hosts(nodes: str) -> Iterator[str]:
-    at = 0
-    while found := _HOSTS.match(nodes, at):
-        at = found.end()
-        stem, packed, tail = found.groups()
-        if packed is None:
-            yield stem
-            continue
-        for part in packed.split(","):
-            first, _, last = part.partition("-")
-            if first.isdigit() and (last or first).isdigit():
-                for number in islice(range(int(first), int(last or first) + 1), NODES_MOST):
-                    yield f"{stem}{number:0{len(first)}}{tail}"
+    for host in expand_hostlist(nodes or "", NODES_MOST):
+        yield host.partition(".")[0]
 
 
 def _of_step(step: Step, names: Names) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Judges the steps of one Slurm job: which work of it failed although its batch script went on.
+"""Finds the failed steps of a Slurm job whose batch script went on after the failure.
 
 A batch script that does not stop at an error ends with 0 after a failed srun, and the job is COMPLETED. Only its steps
 say what became of the work. Measured on Slurm 22.05.8; options of slurm.schedmd.com/srun.html.
@@ -25,8 +25,8 @@ BAD = {
     "BOOT_FAIL": "hardware",
 }
 GOES_ON = frozenset({"RUNNING", "PENDING", "COMPLETED"})
-# Programs that only look: that one of them fails is an answer.
-LOOKS = frozenset({"[", "grep", "hostname", "ls", "nvidia-smi", "pgrep", "stat", "test", "which"})
+# Programs that only query something: their exit code is an answer, no failure.
+QUERIES = frozenset({"[", "grep", "hostname", "ls", "nvidia-smi", "pgrep", "stat", "test", "which"})
 # A step of this name may be any work: srun takes the name of the program.
 RUN_ANYTHING = (
     "python",
@@ -40,7 +40,7 @@ RUN_ANYTHING = (
     "time",
 )
 KEPT = 50  # failed steps of one job
-ENDS_WITHIN = 60.0  # seconds after the end of the work in which a step beside it is ended
+ENDS_WITHIN = 60.0  # seconds after the end of the work within which the script ends its other steps
 SECOND = 1.0  # sacct's times are whole seconds
 # Options of srun that take no value, or one after "=" only; all others take the next word.
 _BARE_SHORT = frozenset("EHIKOQVXZhklsuv")
@@ -67,7 +67,7 @@ class Srun:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What the failed steps of a job say. `says`: a sentence without its end; `finding`: "" is a plain failure.
+    """The failed steps of a job. `says`: words for them; `finding`: its kind, "" for a plain failure.
 
     `by_user`: the last one was cancelled by a user; `runs`: another step runs.
     """
@@ -112,8 +112,8 @@ def parse_srun(line: str) -> Srun:
 
 
 def failed_steps(steps: Sequence[Step]) -> Failed | None:
-    """What the steps say that failed, and that no later step of the same work made good."""
-    bad = unmended(steps)
+    """The failures that no later step of the same work made good; None if there is none."""
+    bad = unresolved(steps)
     if not bad:
         return None
     first = next((step for step in bad if BAD[step.word] == "host_oom"), bad[0])
@@ -124,7 +124,7 @@ def failed_steps(steps: Sequence[Step]) -> Failed | None:
     return Failed(says, BAD[first.word], bad[-1].by is not None, runs)
 
 
-def unmended(steps: Sequence[Step]) -> list[Step]:
+def unresolved(steps: Sequence[Step]) -> list[Step]:
     """The newest KEPT steps that failed, in order, without those whose work a later step did or does again."""
     bad: list[tuple[Step, _Work]] = []
     for step in steps:
@@ -148,7 +148,7 @@ def _words(step: Step) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is known of the work of a step: the name that srun was given, and its command."""
+    """The work of a step: the name given to srun, and the command. Two steps with the same work are tries of it."""
 
     name: str | None
     command: frozenset[str]
@@ -171,25 +171,25 @@ def _same(old: Step, its: _Work, new: Step, work: _Work) -> bool:
 
 
 def _excused(step: Step, steps: Sequence[Step]) -> bool:
-    """Whether the end of this step says nothing of the work: it only looked, or it was ended because the work was over."""
+    """Whether this end is no failure of the work: the step only queried something, or was ended when the work was over."""
     if step.word == "OUT_OF_MEMORY":
         return False
-    if step.id in OWN or step.name in LOOKS:
+    if step.id in OWN or step.name in QUERIES:
         return True
     if step.word not in ("CANCELLED", "FAILED") or step.ends_at is None:
         return False
     script = next((one.ends_at for one in steps if one.id == "batch"), None)
     after = -inf if script is None else step.ends_at - script
-    beside = any(_ended_beside(step.ends_at, step.started_at or 0.0, one) for one in steps)
-    if step.word == "FAILED":  # it took the signal at the end of the script for its own end
-        return after >= SECOND and beside
+    after_work = any(_ended_just_before(step.ends_at, step.started_at or 0.0, one) for one in steps)
+    if step.word == "FAILED":  # the signal at the end of the script ended it
+        return after >= SECOND and after_work
     if step.by is None and step.signal == 9:
         return after > 2 * SECOND  # it took no notice of that signal
     at_end = after >= -SECOND
     # srun ends the other tasks of a step for one that failed; a single task is ended with the script.
     if at_end and step.tasks == 1:
         return True
-    return beside and (step.by is not None or (at_end and not _ends_peers(step)))
+    return after_work and (step.by is not None or (at_end and not _ends_peers(step)))
 
 
 def _ends_peers(step: Step) -> bool:
@@ -197,7 +197,7 @@ def _ends_peers(step: Step) -> bool:
     return not {"K", "kill-on-bad-exit"}.isdisjoint(parse_srun(step.submit_line or "").options)
 
 
-def _ended_beside(at: float, since: float, other: Step) -> bool:
+def _ended_just_before(at: float, since: float, other: Step) -> bool:
     """Whether the other step did its work next to one that ran from `since` to `at`, and ended shortly before."""
     end = other.ends_at
     if other.word != "COMPLETED" or other.id in OWN or end is None or end <= since + SECOND:
