@@ -1,4 +1,4 @@
-"""Finds out why a list of jobs and pods is empty: kubectl lists a namespace that does not exist as empty, with exit 0."""
+"""Checks whether the namespace of an empty list exists: for a missing one kubectl prints an empty list, with exit 0."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class EmptyList:
-    """What the last question brought, and when, by the loop's clock, to ask again."""
+    """The answer to the last check of the namespace, and when, by the loop's clock, to check again."""
 
     refusal: Refusal | None
     again_at: float
 
 
 async def missing_namespace(programs: Programs, scope: SchedulerScope) -> Refusal | None:
-    """The refusal where the scope's namespace does not exist; None where it does, or nobody may tell."""
+    """The refusal if the scope's namespace does not exist; None if it does, or if this user may not read namespaces."""
     name = scope.namespace or await _usual(programs, scope)
     if name is None:
         return None

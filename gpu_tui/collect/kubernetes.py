@@ -39,7 +39,7 @@ FOLLOWED = 4  # logs at once, a channel each where kubectl runs on the box
 READERS = 2  # readings at once of logs that were not read before
 ROUND = 16  # logs that are read between two looks, at most
 LOGS_READ = 300  # logs of one namespace, those that grow first
-TOLD = 100  # logs of which it is said that they are not read
+UNREAD_REPORTED = 100  # logs of which a row says that they are not read
 ENDED_READ = 60  # of them those of ended pods, the newest first
 AGAIN_SECONDS, LONGEST_WAIT = 1.0, 30.0
 LONGEST_PAUSE = 300.0  # seconds until a log that cannot be read is tried again
@@ -49,8 +49,8 @@ NAMESPACE_SECONDS = 600.0  # between two questions whether the namespace of an e
 MISSING_SECONDS = 60.0  # where it did not
 NO_BOX = "no box to look into: kubectl tells of jobs and pods only"
 FIRST_SECONDS = 4.0  # that the first table waits for the first logs
-TOO_MANY = f"its log is not read: {LOGS_READ} others of this namespace are"
-TOO_OLD = f"its log is not read: {ENDED_READ} newer ones of ended pods are"
+TOO_MANY = f"its log is not read: the limit is {LOGS_READ} logs of a namespace"
+TOO_OLD = f"its log is not read: only the {ENDED_READ} newest of ended pods are"
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class _Turn:
 
 
 class ClusterWatch:
-    """What is known of one instance's namespace, and who asks for more."""
+    """The state of one instance's namespace, and the tasks that read more."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class ClusterWatch:
         )
 
     def select(self, cell: str | None) -> None:
-        """A person looks at this row."""
+        """The row that the user selected: its log is read first."""
         self._selected = cell
         self._changed.set()
 
@@ -124,7 +124,7 @@ class ClusterWatch:
                 tasks.create_task(self._top_on(programs))
 
     async def _top_on(self, programs: Programs) -> None:
-        """Ask what the containers use; clusters take these figures every 15 to 60 seconds."""
+        """Read the usage of the containers; metrics-server measures it every 15 to 60 seconds."""
         while True:
             sample: Reading[object] | Failure
             try:
@@ -372,7 +372,7 @@ class ClusterWatch:
                 tasks.create_task(self._alone(log, self._tried(programs, log)))
 
     async def _alone(self, log: PodLog, work: Awaitable[object]) -> None:
-        """Nothing else reads this log meanwhile."""
+        """Run `work` while nothing else reads this log."""
         self._reading.add(log.path)
         try:
             await work
@@ -382,7 +382,7 @@ class ClusterWatch:
                 self._changed.set()  # a stream waits for it
 
     async def _read_round(self, programs: Programs, logs: Sequence[PodLog]) -> None:
-        """Read what is new in each of these logs, and take it once the next list shows that no other attempt wrote it."""
+        """Read the new lines of each of these logs; publish them once the next list shows that no other attempt wrote them."""
         paths = {log.path for log in logs}
         self._reading |= paths
         try:
@@ -396,7 +396,7 @@ class ClusterWatch:
             for log, data in came:
                 now = self._logs.get(log.path)
                 if now is not None and now.attempt == log.attempt:
-                    await self._reader.take(log, data)
+                    await self._reader.apply(log, data)
         finally:
             self._reading -= paths
             self._changed.set()
@@ -406,7 +406,7 @@ class ClusterWatch:
         chosen = {log.path for log in self._chosen()}
         beyond = {path: log for path, log in self._logs.items() if path not in chosen}
         self._beyond.intersection_update(beyond)
-        for path in sorted(beyond.keys() - self._beyond)[: TOLD - len(self._beyond)]:
+        for path in sorted(beyond.keys() - self._beyond)[: UNREAD_REPORTED - len(self._beyond)]:
             if not self._reader.is_caught_up(beyond[path]):
                 self._beyond.add(path)
                 self._reader.failed(beyond[path], TOO_MANY if beyond[path].live else TOO_OLD)

@@ -33,14 +33,14 @@ BEFORE = 200  # lines of an earlier attempt that ended before the watch began
 LOG_LIMIT, LOG_CAP = 30.0, 8 << 20  # seconds, bytes of one reading
 HELD_CAP = 1 << 20  # bytes of one reading that waits for the next look
 MUTE_SECONDS, MUTE_SPREAD = 35.0, 20.0  # a silent stream is closed after 35 to 55 seconds
-GONE = "its pod is gone, and what its log said last with it"
+GONE = "its pod was deleted, and the end of its log with it"
 REPLACED = "another pod continues this work"
 ROTATED = "the log was rotated: lines before this one may be missing"
 
 
 @dataclass(slots=True)
 class Place:
-    """Where the reading of one log is. `read` is the attempt that was read to its very end."""
+    """How far one log is read. `read` is the attempt that was read to its very end."""
 
     log: PodLog
     stamped: StampedLog = field(default_factory=StampedLog)
@@ -52,7 +52,7 @@ class Place:
 
 
 class PodLogs:
-    """The places in all logs of one namespace. One log must not be read twice at the same time."""
+    """The read positions of all logs of one namespace. One log must not be read twice at the same time."""
 
     def __init__(
         self, instance: Instance, sink: Sink, clock: Clock, mute: float = MUTE_SECONDS
@@ -70,13 +70,13 @@ class PodLogs:
         return self._places.setdefault(log.path, Place(log))
 
     def is_caught_up(self, log: PodLog) -> bool:
-        """What this attempt had written before the watch began was read."""
+        """Whether all that this attempt had written before the watch began was read."""
         place = self._places.get(log.path)
         same = place is not None and place.opened and place.log.attempt == log.attempt
         return same and place is not None and not place.history
 
     def is_read(self, log: PodLog) -> bool:
-        """This attempt has ended and was read to its end."""
+        """Whether this attempt has ended and was read to its end."""
         place = self._places.get(log.path)
         return place is not None and place.read == log.attempt
 
@@ -100,7 +100,7 @@ class PodLogs:
             done = await self._ask(programs, log, place, LOG_CAP)
             if done.exit != 0:
                 return kubectl.refusal_of(done, self._scope).text
-            await self._take(log, place, done.stdout, whole=len(done.stdout) < LOG_CAP)
+            await self._apply(log, place, done.stdout, whole=len(done.stdout) < LOG_CAP)
         except CommandFailed as error:
             return str(error)
         except ChannelRefused as error:
@@ -108,13 +108,13 @@ class PodLogs:
         return None
 
     def resumed(self, log: PodLog) -> None:
-        """A log that could not be read is read on from where its reading ended."""
+        """Report that a log is read again, from where its reading ended, after a failure."""
         place = self._places.get(log.path)
         if place is not None and place.opened:
             self._open(log, place, resumed=True)
 
     async def fetch(self, programs: Programs, log: PodLog) -> bytes | str:
-        """What is new in a log that was read before, not yet taken; or why that failed.
+        """The new bytes of a log that was read before, for `apply`; or why that failed.
 
         `kubectl logs` names the pod only: until the next list is there, another attempt may have written this.
         """
@@ -126,15 +126,15 @@ class PodLogs:
             return f"{error}. {error.next}"
         return done.stdout if done.exit == 0 else kubectl.refusal_of(done, self._scope).text
 
-    async def take(self, log: PodLog, data: bytes) -> None:
-        """Take what a `fetch` of this attempt brought."""
-        await self._take(log, self.place(log), data, whole=len(data) < HELD_CAP)
+    async def apply(self, log: PodLog, data: bytes) -> None:
+        """Publish the bytes of a `fetch`, once it is known that this attempt wrote them."""
+        await self._apply(log, self.place(log), data, whole=len(data) < HELD_CAP)
 
-    async def _take(self, log: PodLog, place: Place, data: bytes, *, whole: bool) -> None:
-        """Take what one reading brought. `whole`: it reached the end of the log."""
+    async def _apply(self, log: PodLog, place: Place, data: bytes, *, whole: bool) -> None:
+        """Publish the lines of one reading. `whole`: it reached the end of the log."""
         place.log = log
         place.stamped.again()
-        # Also the rest of a first reading that was cancelled is no news.
+        # The rest of a cancelled first reading is history, too.
         await self._feed(place, data, backfill=place.history)
         if whole and not log.live:
             if lines := place.reader.close():
@@ -144,7 +144,7 @@ class PodLogs:
         place.history = False
 
     def end_replaced(self, logs: Sequence[PodLog]) -> None:
-        """What a pod logged whose work another pod does now is an earlier attempt's."""
+        """Mark the logs of replaced pods as those of an earlier attempt."""
         for log in logs:
             if log.past and (place := self._places.get(log.path)) is not None:
                 self._end_replaced(log, place)
@@ -250,7 +250,7 @@ class PodLogs:
         return True
 
     async def _feed(self, place: Place, data: bytes, *, backfill: bool) -> None:
-        """Take what was not taken before, some milliseconds' work at a time; a cancelled call loses nothing."""
+        """Publish the lines not published before, some milliseconds' work at a time; a cancelled call loses nothing."""
         while data:
             size = mouthful(data)
             fresh = place.stamped.feed(data[:size])
@@ -327,7 +327,7 @@ async def _next_within(chunks: AsyncIterator[bytes], seconds: float) -> bytes | 
 
 
 async def _or_nothing(run: Awaitable[Completed]) -> Completed | None:
-    """The end of a program, or None where it could not be run."""
+    """The result of a program; None if it could not be run."""
     try:
         return await run
     except (CommandFailed, ChannelRefused):

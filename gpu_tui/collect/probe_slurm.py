@@ -73,7 +73,7 @@ _SNIPPET = r"""
             eval "now=\$now_$unit now_$unit=\"\$now_$unit \$key\""
             if [ -n "$now" ]; then arrays="$arrays $unit"; else units="$units $unit"; fi
         done
-        for unit in $late $arrays $units; do # a unit that stands twice is asked about once
+        for unit in $late $arrays $units; do # a unit that is in the list twice is asked about once
             eval "now=\$now_$unit was=\$was_$unit now_$unit="
             [ -n "$now" ] || continue
             if [ "$was" = "$now" ]; then :
@@ -194,9 +194,9 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
 
 
 def _accounts(sections: Sections, mark: str) -> tuple[Accounts | None, str | None]:
-    """What sacct told, or why jobs that left the queue are not listed."""
+    """The records of sacct, or why there are none."""
     section = sections.get("accounts", NOTHING)
-    lost = "a job that left the queue is known only if it was seen in it"
+    lost = "a job that left the queue is known only from earlier checks"
     if section.exit == 0:
         return parse_accounts(_text(sections, "accounts"), mark), None
     if section.exit == TOO_MANY:

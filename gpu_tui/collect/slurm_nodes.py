@@ -1,7 +1,7 @@
-"""Asking Slurm for nodes that are out of service, where a job of the list runs or waits for nodes.
+"""Asks sinfo for nodes that are out of service, if a job of the list runs or waits for nodes.
 
-One `sinfo` of the partitions in the list. It is asked on the slow beat of the accounts, and at once where a job
-comes to wait for nodes.
+One call names the partitions of the list. It runs as seldom as sacct, and at once when a job starts to wait for
+nodes.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class Watched:
             self._cluster.select(cell)
 
     def again(self) -> None:
-        """A person asks for everything once more."""
+        """Read everything again; the user asked for it."""
         if self._cluster is not None:
             self._cluster.again()
 
@@ -373,8 +373,8 @@ class Watched:
         return not left and not self._hung
 
     def _place(self, one: Unfollowed) -> tuple[bool, bool, int]:
-        """The order of reading: logs that may hang last, those of runs first, and of these the talkative ones last, for what
-        the others leave of the bytes of one look.
+        """Sorts logs for reading: those of runs first, those that may hang last. Of runs the logs that grew most come last;
+        they get the bytes that the others leave.
         """
         memory = self._memories.get(one.source)
         read = 0 if memory is None or one.over else memory.offset - memory.skipped

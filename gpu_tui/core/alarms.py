@@ -25,7 +25,7 @@ from gpu_tui.core.findings import FIRST_LOOK, LOG_DATE, SEEN, Severity
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.nonfinite import LABELS, Lost, NonFinite
 from gpu_tui.core.raised import LAUNCHER
-from gpu_tui.core.scheduler_end import tells_more
+from gpu_tui.core.scheduler_end import is_more_exact
 from gpu_tui.core.task_exits import TaskExits, by_srun, reports_exit
 from gpu_tui.core.went_on import WENT_ON, Come, Trail, from_first_epoch, further, shape_of
 
@@ -171,14 +171,14 @@ class CellAlarms:
     ) -> None:
         """One line. A bar alarms while it is open; the same line seen again, longer, is one alarm.
 
-        `early`: it stands so near the first byte of its file that no buffer has been full before it. `unit`: which of
+        `early`: it is so near the first byte of its file that no buffer has been full before it. `unit`: which of
         several programs writes this log; the progress of one is no recovery of another.
         """
         trail = self._trails.setdefault(path, Trail())
         self._units[path] = unit
         trail.number = number
         if not line.open:
-            self._exits.take(line.text, path, number)
+            self._exits.read_line(line.text, path, number)
         if line.progress is not None and line.progress.phase != "load":
             self._report(trail, line, line.progress, path, at, live=live)
         label = line.mark.label
@@ -260,7 +260,7 @@ class CellAlarms:
             better = label == "killed" and _shot(text) and not _shot(old.text)
             named = raised or _RAISED.match(text) is not None
             better = better or (named and reports_exit(old.text))
-            better = better or (label == "preempted" and tells_more(text, old.text))
+            better = better or (label == "preempted" and is_more_exact(text, old.text))
             first = new if old.past or better or (again and old.path == path) else old
             if direct and first is new and label != "traceback" and not old.past:
                 first = replace(old, then="" if text in (old.text, old.then) else text)
@@ -299,7 +299,7 @@ class CellAlarms:
         first, anew = shape not in trail.behind, trail.began_anew(new, now, open=line.open)
         trail.reports[shape] = new
         trail.behind.add(shape)
-        self._exits.report()
+        self._exits.note_progress()
         if self._exits.partial and not (old is not None and from_first_epoch(old, new)):
             self._below(trail)
             return
@@ -340,14 +340,14 @@ class CellAlarms:
             self._close(trail or counter, _kills, sure=counter.stays(new, at))
 
     def _reopen(self, path: str, number: int) -> None:
-        """A launcher reports the end of a task: what stood at its start once more above was another rank."""
+        """Restore alarms when a launcher reports the end of a task: the restart seen above was another rank's."""
         for label, alarm in self._alarms.items():
             near = alarm.path == path and 0 <= number - alarm.last_number <= ECHO_WITHIN
             if near and alarm.anew and not alarm.sure and _kills(alarm):
                 self._alarms[label] = replace(alarm, past=False, anew=False)
 
     def _begin(self, trail: Trail, epoch: int, *, anew: bool) -> None:
-        """Note the first epoch below what one log said; what a buffer kept of the epochs before may come first."""
+        """Note the first epoch after the alarms of one log. A flushed buffer may print older epochs first."""
         for label, alarm in self._alarms.items():
             first = alarm.begun is None or (anew and epoch < alarm.begun)
             if first and self._trails.get(alarm.path) is trail:
@@ -380,12 +380,12 @@ class CellAlarms:
                 )
 
     def _is_of(self, path: str, trail: Trail) -> bool:
-        """Whether a trail is that of this log, or of the live logs of its program."""
+        """Whether `trail` belongs to this log, or to the live logs of its program."""
         shared = self._live.get(self._units.get(path))
         return trail is self._trails.get(path) or trail is shared
 
     def begin_anew(self, path: str) -> None:
-        """The program of one log was started again: its alarms are an earlier attempt's."""
+        """Mark the alarms of one log as those of an earlier attempt: its program was started again."""
         trail = self._trails.get(path)
         if trail is not None:
             self._close(trail, lambda _: True, anew=True, sure=True)

@@ -41,7 +41,7 @@ class LogOpened:
     """A tail starts. `resumed` is false where the file was not read from where we left it
     (first contact, rotation, truncation); `offset` is where its bytes start, `skipped` how many
     bytes before it were never read, `size` the bytes that it has now (None: not known). `next_attempt`: the same program
-    was started again, and what stands above is an earlier attempt's. `title` names what writes it: a pod and its
+    was started again, and the lines above are an earlier attempt's. `title` names the writer: a pod and its
     container.
     """
 

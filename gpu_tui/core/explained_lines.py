@@ -17,14 +17,14 @@ ENDS_WITHIN = 100  # lines: what other nodes print of a signal may come before t
 def explained(alarms: Iterable[Alarm], says: Says) -> frozenset[str]:
     """The labels of those `alarms` that a scheduler's end of the job explains.
 
-    These are the lines that report the end, a signal to the program, and what the program prints after the
-    scheduler's line. What failed before that line is not explained.
+    These are the lines that report the end or a signal to the program, and those that the program prints after the
+    scheduler's line. A failure before that line is not explained.
     """
     if says.end is None:
         return frozenset()
     by_label = {alarm.label: alarm for alarm in alarms}
     line = scheduler_line(by_label.values())
-    if says.again:  # what is not past is of the present attempt
+    if says.again:  # alarms that are not past are of the present attempt
         return frozenset(
             one.label
             for one in by_label.values()

@@ -101,7 +101,7 @@ class SchedulerScope:
     sweep.
 
     `name` are globs of Slurm job names, `array` ids of arrays or jobs. `selector` is a label selector; `kubectl` is local
-    (this machine's) or box. `vitals` is top where `kubectl top` may be asked, else None.
+    (this machine's) or box. `vitals` is `top` if `kubectl top` may be asked, otherwise None.
     """
 
     user: str | None = None

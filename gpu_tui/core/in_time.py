@@ -15,7 +15,7 @@ REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What the speed of one running cell says of its end. Lengths are seconds.
+    """How far one running cell is, and how long it still takes at its speed. Lengths are seconds.
 
     `left` is the likely time to its end, `least` the shortest that its speed so far allows. `share` is how far it is,
     0–1, `epoch` and `epochs` the same in epochs; None where its log reports no total.
@@ -28,7 +28,7 @@ class Pace:
 
 
 def pace_of(cell: Cell) -> Pace | None:
-    """The pace of a cell; None where it does not run, stands still, or its speed is not known."""
+    """The pace of a cell; None if it does not run, is stalled, or has no known speed."""
     if cell.state is not CellState.RUNNING or cell.eta_seconds is None:
         return None
     if cell.still_seconds is not None or cell.halted:
@@ -51,4 +51,4 @@ def falls_short(pace: Pace | None, left: float, *, before: bool = False) -> str 
     if pace.epochs:
         reached = min(int(share * pace.epochs + 1e-9), pace.epochs - 1)
         return f"at this pace it reaches epoch {reached} of {pace.epochs} by its limit"
-    return f"at this pace it has {min(share, 0.99):.0%} of its way by its limit"
+    return f"at this pace it is {min(share, 0.99):.0%} done by its limit"

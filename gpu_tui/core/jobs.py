@@ -94,8 +94,7 @@ class Job:
     interactive: bool = False  # srun or salloc, without a batch script
     steps_read: bool = False
     logs: tuple[str, ...] = ()
-    # Of a job that runs: its programs that died or ended while others hold their cards.
-    lost: int = 0
+    lost: int = 0  # ranks that died or ended while the others run
     # The names of the logs of its pods, the one that shows its progress first.
     pod_logs: tuple[str, ...] = ()
     shell: tuple[str, ...] = ()  # where a shell leads into it: a pod and its container
@@ -108,7 +107,7 @@ class Job:
 
     @property
     def waits_again(self) -> bool:
-        """It waits after an earlier attempt, whose log is there."""
+        """It waits after an earlier attempt, which has a log."""
         return self.state is CellState.PENDING and bool(self.restarts)
 
 
@@ -261,7 +260,7 @@ def _until(at: float | None, now: float | None) -> float | None:
 
 
 def _age(since: float | None, now: float | None) -> float | None:
-    """Seconds; of what is older than two minutes whole minutes, so that a row that waits is not a new one each second."""
+    """Seconds since then; whole minutes after two minutes, so that a waiting row is not repainted each second."""
     age = _until(now, since)
     return age if age is None or age < 120 else age - age % 60
 

@@ -1,4 +1,4 @@
-"""Jobs that their scheduler no longer lists, so that none vanishes.
+"""Keeps the jobs that their scheduler no longer lists.
 
 Slurm's controller forgets a job MinJobAge seconds after its end (300 by default). Accounts may be absent, be down, or
 reach back some days only; Kubernetes deletes a job after its TTL. A job that had ended keeps its row as it was last
@@ -59,14 +59,14 @@ class LeftQueue:
     _shown: dict[str, tuple[Job, Job]] = field(default_factory=dict)  # rows of jobs that were over
 
     def recall(self, jobs: Iterable[Job]) -> None:
-        """Take what an earlier watch has seen, or another process meanwhile."""
+        """Add the jobs that an earlier watch, or another process, has seen."""
         for job in jobs:
             mine = self._known.get(job.id)
             newer = mine is None or (job.seen_at or 0.0) > (mine.seen_at or 0.0)
             if job.id not in self._listed and newer:
                 self._known[job.id] = job
         if self._first is not None:
-            self._miss()
+            self._note_missing()
 
     def memory(self, box: str, at: float) -> str:
         """The text for the next watch, as of a look at `at`; empty if there is no job."""
@@ -74,7 +74,7 @@ class LeftQueue:
         return jobs_written(box, at, live, self._left())
 
     def follow(self, sample: object) -> None:
-        """Take the newest answer; one without a table changes nothing."""
+        """Add the newest table; a sample without a table changes nothing."""
         if not isinstance(sample, Reading) or not isinstance(sample.value, JobTable):
             return
         table, at = sample.value, sample.taken_at
@@ -86,12 +86,12 @@ class LeftQueue:
                 self._known[job.id] = replace(_filled(job, self._known.get(job.id)), seen_at=at)
         self._listed = frozenset(job.id for job in listed)
         if table.complete and not table.dropped:
-            self._miss()
+            self._note_missing()
         elif table.complete:  # waiting jobs may be among those that have no row
             waiting = (id for id, job in self._known.items() if job.state is CellState.PENDING)
             for id in [id for id in waiting if id not in self._listed]:
                 del self._known[id]
-            self._miss()
+            self._note_missing()
 
     def _is_lost(self, job: Job) -> bool:
         """Whether the queue had this job, and the accounts alone have it now, without an end."""
@@ -102,7 +102,7 @@ class LeftQueue:
             and NOT_QUEUED not in (known.why or "")
         )
 
-    def _miss(self) -> None:
+    def _note_missing(self) -> None:
         """Note which jobs are not listed any more, and forget the oldest."""
         packed = {id.partition("_")[0] for id in self._listed if "[" in id}
         for id, job in list(self._known.items()):
@@ -178,7 +178,7 @@ class LeftQueue:
                 whole = known.state is CellState.FINISHED
                 yield replace(known, why=f"{known.why}; {NO_CODE}") if whole else known
                 continue
-            yield self._unsaid(row, job, now, unread, heard=job.name in endings)
+            yield self._unknown_end(row, job, now, unread, heard=job.name in endings)
 
     def _over(self, job: Job) -> Job:
         """The row of a job whose end was listed; it does not change."""
@@ -197,7 +197,7 @@ class LeftQueue:
         others = (one for id, one in self._known.items() if id != job.id)
         return all(job.stdout not in (one.stdout, *one.will_write) for one in others)
 
-    def _unsaid(
+    def _unknown_end(
         self, row: Job, job: Job, now: float, unread: Mapping[str, str], *, heard: bool
     ) -> Job:
         """A job of whose end nothing is known. It is a finding for a day, once its log and the accounts were read."""
@@ -209,19 +209,19 @@ class LeftQueue:
         if self._recorded and left > first and now - left < RECORD_LATE:
             return replace(row, why=f"{ran}; the accounts do not have its end yet")
         if row.stdout is None:
-            log = "its log went with it" if self.deletes else "its log is not known"
+            log = "its log was deleted with it" if self.deletes else "its log is not known"
             why = f"{NO_END}; {ran}; {log}"
         else:
             failed = unread.get(row.stdout)
             why = f"{NO_END}; {ran}" + (f"; {failed}" if failed else "")
             heard = heard or failed is not None
         heard = heard or row.stdout is None or now - max(left, first) >= LOG_LATE
-        told = heard and now - left <= GONE_FOR
-        return replace(row, why=why, finding=UNTOLD if told else None)
+        is_finding = heard and now - left <= GONE_FOR
+        return replace(row, why=why, finding=UNTOLD if is_finding else None)
 
 
 def _bare(job: Job) -> Job:
-    """What stays true of a job that left before its end was listed. How long it took is not known."""
+    """A job that left before its end was listed, with the fields that are still true. How long it took is not known."""
     return Job(
         job.id,
         job.name,

@@ -45,7 +45,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the clocks are made of. Times are our epoch seconds; `paces` are by job name.
+    """The inputs of the clocks. Times are our epoch seconds; `paces` are by job name.
 
     `short`: the jobs that, at the last look, did not come to their end before their limit.
     """

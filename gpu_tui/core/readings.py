@@ -231,7 +231,7 @@ class MemoryLog:
 
 @dataclass(frozen=True, slots=True)
 class PodUse:
-    """What the metrics API of a cluster says of one container: cores that it uses, and bytes of memory."""
+    """The usage of one container by the metrics API: cores, and bytes of memory."""
 
     pod: str
     container: str

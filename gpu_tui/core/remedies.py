@@ -66,9 +66,9 @@ OTHER_QUEUE = (
 # By scheduler: of a job whose logs are silent.
 SILENT_JOB = {
     "slurm": "Look inside before you act: nvidia-smi and py-spy dump in its job (srun --jobid ID --overlap --pty bash), "
-    "and its last line. Its cards are not visible from here; buffered stdout looks the same (python -u).",
+    "and its last line. Its GPUs cannot be seen from here; buffered stdout looks the same (python -u).",
     "kubernetes": "Look inside before you act: nvidia-smi and py-spy dump in its pod (kubectl exec -it POD -- sh), and "
-    "its last line. Its cards are not visible from here; buffered stdout looks the same (python -u).",
+    "its last line. Its GPUs cannot be seen from here; buffered stdout looks the same (python -u).",
 }
 
 
@@ -76,9 +76,9 @@ RESTART = "restart"  # the part of a `crashed` finding of a job that runs or wai
 RANK = "rank"  # of a job whose ranks are not all there
 # By kind: the remedy of a finding about a job that a scheduler runs.
 OF_JOBS = {
-    RANK: "A rank is gone, and the others still hold their cards. Read the log of that rank first; most launchers cannot go on without it.",
+    RANK: "A rank is gone, and the others still hold their GPUs. Read the log of that rank first; most launchers cannot go on without it.",
     RESTART: "It runs again. Read why the attempt before ended (kubectl logs --previous), and whether this one resumes from its checkpoint.",
-    "missing_cell": "It does not begin as things stand. Mend what is named (kubectl describe pod, scontrol show job), or cancel it.",
+    "missing_cell": "It cannot start as it is. Fix the reason that is named (kubectl describe pod, scontrol show job), or cancel it.",
     "network": "Look at its node (kubectl get nodes). The cluster replaces a job's pod some minutes after its node is lost.",
 }
 

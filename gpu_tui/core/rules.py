@@ -50,12 +50,10 @@ STARTED_AGAIN = (
 )
 NODES_MOST = 20  # findings of one box
 NODE_LEAVES = (
-    "The scheduler starts nothing new on this node. What runs there may go on or be ended: save a checkpoint soon. "
-    "The site's staff wrote the reason."
+    "The scheduler starts no new job on this node. Jobs that run there may go on or be ended: save a checkpoint soon. "
+    "The reason is the site's own text."
 )
-LIMIT_RAN_OUT = (
-    "Its time is over. Submit it again with more time, and resume from its last checkpoint."
-)
+LIMIT_RAN_OUT = "Its time limit ran out. Submit it again with a longer limit, and resume from its last checkpoint."
 REMOVED = "Ask that user for the reason before you submit it again."
 NODE_FAILED = "Its node failed, not the program. See that it runs again from its last checkpoint; sinfo -R names the nodes."
 GOES_ON = "The scheduler runs it again if it may be requeued. See that it resumes from its last checkpoint."
@@ -382,7 +380,7 @@ def _cells(seen: Now) -> Iterator[Condition]:
         ):
             yield Condition(cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.finding not in (None, UNTOLD):
-            # Nothing but its log says how this job ended; one that waits or runs again needs nobody now.
+            # Only the log says how this job ended. One that waits or runs again needs no action now.
             over = cell.state is CellState.CANNOT_TELL and cell.end_words is not None
             yield Condition(
                 cell.finding, Severity.SERIOUS if over else Severity.WARN,

@@ -27,7 +27,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """What the log lines of such a job become.
+    """How the log lines of a job with such an end are reported.
 
     `kind`: the finding that the explained lines are evidence of; None: they are no finding. `most`: the worst severity
     of the other lines. `words`: the end in words.
@@ -46,7 +46,7 @@ JOINS: Mapping[End, Join] = {
     End.PREEMPTED: Join("preempted", "preempted"),
     End.NODE: Join("hardware", "its node failed"),
 }
-# How a state word of Slurm ends an attempt, and one of Kubernetes. REQUEUED stands in the accounts alone.
+# By state word of Slurm and of Kubernetes. REQUEUED is in the accounts only.
 WORDS: Mapping[str, End] = {
     "CANCELLED": End.CANCELLED,
     "TIMEOUT": End.LIMIT,
@@ -64,7 +64,7 @@ WORDS: Mapping[str, End] = {
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """What the scheduler says of one job.
+    """The last end of one job, as its scheduler reports it.
 
     `end`: how the last attempt ended, if it did; `live`: the job is not over; `again`: it runs after that end.
     """
@@ -102,8 +102,8 @@ def line_end(text: str, *, step: bool = False) -> End | None:
     return End.CANCELLED if found[2] is None else _DUE.get(found[2])
 
 
-def tells_more(text: str, than: str) -> bool:
-    """Whether a line says better who ended the job than another one does."""
+def is_more_exact(text: str, than: str) -> bool:
+    """Whether a line says better than another one who ended the job."""
     return rank(text) > rank(than)
 
 
@@ -155,21 +155,21 @@ def ended_words(end: End, attempt: Attempt) -> str:
 
 def again_words(attempt: Attempt, *, waits: bool) -> str:
     """`preempted after epoch 7, back in the queue`; once it runs, `…; ran again from epoch 1, 7 epochs lost`."""
-    told = _after(JOINS[attempt.end].words if attempt.end is not None else "put back", attempt)
+    words = _after(JOINS[attempt.end].words if attempt.end is not None else "put back", attempt)
     if waits:
-        return f"{told}{BACK}"
+        return f"{words}{BACK}"
     if attempt.began is None:
-        return f"{told}; runs again"
+        return f"{words}; runs again"
     lost = attempt.lost
     if lost and not attempt.exact:
-        return f"{told}; ran again from epoch {attempt.began}, at least {lost} epochs lost"
+        return f"{words}; ran again from epoch {attempt.began}, at least {lost} epochs lost"
     if not lost and attempt.unit == "step":
-        return f"{told}; went on from step {attempt.began}"
+        return f"{words}; went on from step {attempt.began}"
     if not lost:
-        return f"{told}; went on from epoch {attempt.began}"
+        return f"{words}; went on from epoch {attempt.began}"
     if lost == 1:
-        return f"{told}; ran again from epoch {attempt.began}, 1 epoch lost"
-    return f"{told}; ran again from epoch {attempt.began}, {lost} epochs lost"
+        return f"{words}; ran again from epoch {attempt.began}, 1 epoch lost"
+    return f"{words}; ran again from epoch {attempt.began}, {lost} epochs lost"
 
 
 def with_restart(words: str, restarts: int, *, waits: bool) -> str:

@@ -161,18 +161,16 @@ class Cell:
     limit_left_seconds: float | None = None
     age_seconds: float | None = None  # since it was submitted
     tasks: int = 1  # of an array that this row of a list is about
-    # It runs, and so many of its programs (ranks) died or ended while the others hold their cards.
-    lost: int = 0
+    lost: int = 0  # ranks that died or ended while the others run
+    ended_by: End | None = None  # how its scheduler ended its last attempt
+    end_words: str | None = None  # that end in a sentence, for its finding
 
     @property
     def key(self) -> str:
-        """What makes it the same row at the next look: two entries may share one name, and an array loses tasks."""
+        """Identifies the row from one look to the next: two cells may share a name, and tasks leave a waiting array."""
         if self.tasks > 1:
             return f"{(self.job or '').partition('[')[0]}[{self.reason or ''}]"
         return f"{self.index if self.job is None else self.job}:{self.name}"
-
-    ended_by: End | None = None  # how its scheduler ended its last attempt
-    end_words: str | None = None  # that end in a sentence, for its finding
 
     @property
     def waited(self) -> float | None:

@@ -1,7 +1,7 @@
-"""What srun reports about the tasks of a step: those that ended badly, and whether the whole step is over.
+"""Reads srun's reports about the tasks of a step: which ended badly, and whether the whole step is over.
 
-Unless it is told to (--kill-on-bad-exit), srun lets the other tasks of a step run when one fails. Their reports below the
-failure are no sign that the failed task went on. The lines are as Slurm 22.05 prints them, src/srun and src/api.
+Without --kill-on-bad-exit srun lets the other tasks of a step run when one fails. Their reports below the failure are
+no sign that the failed task went on. The lines are as Slurm 22.05 prints them, src/srun and src/api.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class TaskExits:
             return False
         return len(self._gone) < max(self._tasks, 1 + max(self._gone))
 
-    def take(self, text: str, path: str = "", number: int = 0) -> None:
-        """Take one line of a log."""
+    def read_line(self, text: str, path: str = "", number: int = 0) -> None:
+        """Read one line of a log."""
         if label := _LABEL.match(text):
             self._tasks = max(self._tasks, 1 + int(label[1] or label[2]))
         if "srun" not in text and "slurmstepd" not in text:
@@ -58,8 +58,8 @@ class TaskExits:
             if len(self._gone) <= TASKS_MOST:
                 self._gone.update(_numbers(found[1]))
 
-    def report(self) -> None:
-        """A report of progress stands here: after the end of a step, another one writes it."""
+    def note_progress(self) -> None:
+        """Note a report of progress: after the end of a step it is of the next one."""
         if self._gone and not self.partial:
             self._begin()
 

@@ -33,7 +33,7 @@ def worst_of(look: Look) -> Seen:
     judges = look.judges
     every = [_container(one, look) for one in judges.containers]
     if not every:
-        return Seen(CellState.CANNOT_TELL, "Running", "nothing is said of its container")
+        return Seen(CellState.CANNOT_TELL, "Running", "its container has no status")
     every.sort(key=lambda seen: WORST.index(seen.state))
     worst = every[0]
     if not judges.known:
@@ -77,7 +77,7 @@ def _container(one: Container, look: Look) -> Seen:
     if reason == "CrashLoopBackOff":
         return _crash_loop(one, again)
     if not reason:
-        return Seen(CellState.CANNOT_TELL, "Running", "nothing is said of its container", by=one)
+        return Seen(CellState.CANNOT_TELL, "Running", "its container has no status", by=one)
     seen = container_waits(one, reason, look, begins_since(one, look))
     return replace(
         seen, why=clauses(seen.why, again), finding=seen.finding or restart_finding(one, look.now)

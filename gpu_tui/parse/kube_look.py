@@ -1,4 +1,4 @@
-"""One pod at one moment, taken apart, and the answer to one way of looking at it."""
+"""The parts of one pod that are judged, and the result of judging some of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpu_tui.parse.kube_object import Object, text
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The answer to one question about a pod. `by` is the container that gave it."""
+    """A state of a pod by some of its parts. `by` is the container that decided it."""
 
     state: CellState
     word: str
@@ -24,7 +24,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One pod at one moment, taken apart."""
+    """The parts of one pod, as they were at `now`."""
 
     meta: Object
     spec: Object

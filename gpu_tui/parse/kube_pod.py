@@ -202,7 +202,7 @@ def _succeeded(look: Look) -> Seen:
 
 
 def _taken(look: Look, by: Container | None) -> Seen | None:
-    """The end of a container that somebody else asked for: the platform, or a delete. None where it came before."""
+    """The end of a container that the platform or a delete caused; None if it ended before that."""
     over = time(by.ended, "finishedAt") if by else None
     if over is None or by is None:
         return None
@@ -221,7 +221,7 @@ def _taken(look: Look, by: Container | None) -> Seen | None:
 
 
 def _deleted_at(meta: Object) -> float | None:
-    """When somebody asked for its end; deletionTimestamp is when it should be gone."""
+    """When the delete was requested; deletionTimestamp is when the pod should be gone."""
     gone_by, grace = time(meta, "deletionTimestamp"), number(meta, "deletionGracePeriodSeconds")
     return None if gone_by is None else gone_by - max(0, grace or 0)
 

@@ -1,6 +1,6 @@
 """Pods that work on one thing -> one row: the ranks of a distributed training, the pods of a parallel Job.
 
-The row has the state of all its pods together. One that died, or ended while the others still hold their cards, is a
+The row has the state of all its pods together. One that died, or ended while the others still run, is a
 finding of the row; one that was replaced is only counted. Labels of training-operator 1.4 to 1.9, mpi-operator, JobSet,
 KubeRay, LeaderWorkerSet and Volcano.
 """
@@ -226,14 +226,14 @@ def _died(dead: Sequence[Rank], of: int, noun: str, now: float) -> str:
 
 
 def _held(live: Sequence[Rank], noun: str) -> str:
-    """`, 2 ranks hold their cards (worker-0, worker-1)`."""
+    """`, 2 ranks hold their GPUs (worker-0, worker-1)`."""
     if not live:
         return ""
     named = ", ".join(rank.label for rank in live[:NAMED]) + ("…" if len(live) > NAMED else "")
     one = len(live) == 1
     cards = any(rank.pod.gpus for rank in live)
     does = (
-        ("holds its cards" if one else "hold their cards")
+        ("holds its GPUs" if one else "hold their GPUs")
         if cards
         else "runs on"
         if one

@@ -1,7 +1,7 @@
 """Kubernetes' words for why a pod was taken away, never began, or waits: tables of rules, with their sources.
 
 Each table maps a word of the API to the kind of finding that it is, and to what a person should read besides
-the word. A kind of None is none: somebody's own act, or an ordinary wait.
+the word. A kind of None is no finding: the user's own act, or an ordinary wait.
 """
 
 from __future__ import annotations

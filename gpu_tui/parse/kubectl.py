@@ -53,7 +53,7 @@ def get_all(scope: SchedulerScope) -> tuple[str, ...]:
 
 
 def top(scope: SchedulerScope) -> tuple[str, ...]:
-    """What each container of the scope uses, by the metrics API."""
+    """The usage of each container of the scope, by the metrics API."""
     selector = (f"--selector={scope.selector}",) if scope.selector else ()
     return kubectl(scope, "top", "pod", "--containers", "--no-headers", *selector)
 

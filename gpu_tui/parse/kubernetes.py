@@ -388,8 +388,8 @@ def _code(pod: Pod) -> str | None:
 
 
 def _speaker(pods: Sequence[Pod], now: float) -> Pod | None:
-    """The pod that says most of a job: one that runs, else the newest; with how the try before it ended."""
-    ordered = sorted(pods, key=lambda pod: (pod.created_at or 0.0, pod.name))
+    """The pod whose state is the job's: the newest that runs, otherwise the newest; with how the try before it ended."""
+    ordered = by_age(pods)
     live = [pod for pod in ordered if pod.live]
     best = live or ordered
     return with_try_before(best[-1], pods, now) if best else None
@@ -444,7 +444,7 @@ def _ranked(group: Group, item: Object, pod: Pod) -> tuple[str, str, Pod]:
 
 
 def _without_pods(item: Object, group: Group) -> Iterator[tuple[str, str, Pod]]:
-    """A Job of a group that has no pod now stands in for its rank."""
+    """The rank of a Job without a pod, by the state of the Job itself."""
     whole = _job(item, (), (), 0.0)
     if whole is None:
         return

@@ -1,7 +1,7 @@
 """Times that the lines of a log begin with, as `logging`, glog, Megatron and mmengine print them. Pure.
 
 No zone is known, so a time says only how long after another one of the same log it was printed. A time of day without a
-date is read at the beginning of a line alone: behind other words it may be how long something took.
+date is read only at the beginning of a line: after other words it may be a duration.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-HEAD = 64  # characters of a line in which its time stands
+HEAD = 64  # characters of a line that are searched for its time
 DAY = 86_400.0
 _CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<part>\d{1,9}))?(?![\d:<])"
 _DATED = re.compile(

@@ -30,7 +30,7 @@ from gpu_tui.parse.slurm_steps import OWN, Failed, failed_steps, unresolved
 
 SOURCE = "Slurm"
 NO_RECORD = "its log is not known: scontrol shows no record of it"
-NO_ROOM = "its log is not known: the records of too many jobs are before it"
+NO_ROOM = "its log is not known: scontrol printed more records than are read"
 TOO_MUCH = "too-much"  # instead of records: there was no room for them
 NOTHING: Mapping[str, str] = {}
 NAME_MOST = 60

@@ -99,7 +99,7 @@ LONG_SAYS = "its nodes are down, drained or reserved for jobs in partitions of h
 FAULTS = frozenset({"launch failed requeued held", "JobHoldMaxRequeue"})
 NO_LAUNCH = "JobLaunchFailure"
 NO_LAUNCH_SIGNAL = 53  # in place of a signal, where slurmd could not start the batch script
-MAKES_ROOM = "it was told to make room for a job of higher priority"
+MAKES_ROOM = "a job of higher priority takes its place"
 REFUSED = "the cluster refused it, and it never started"
 NOT_STARTED = "it could not be started: see that the directory of its log exists and can be written"
 # The beginnings of words for limits that an administrator set.

@@ -1,7 +1,7 @@
-"""The attempts at each job that its scheduler starts again: how far the one before came, kept in the history.
+"""How far the attempt before came, for each job that its scheduler starts again; kept in the history.
 
-Slurm begins the log of a requeued job anew unless the job asks for `--open-mode=append`. So what the attempt before
-reached is known only from an earlier look.
+Slurm truncates the log of a requeued job unless the job asks for `--open-mode=append`. So the place that the attempt
+before reached is known only from an earlier look.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Known:
 
 @dataclass(slots=True)
 class _Mark:
-    """What the logs showed when the attempt before was looked at last."""
+    """The state of the logs at the last look at the attempt before."""
 
     course: Course
     restarts: int
@@ -50,7 +50,7 @@ class _Mark:
 
 
 class Attempts:
-    """Of one box: tell it of each row of its scheduler."""
+    """The attempts of one box. Call `follow` for each row of its scheduler, then `persist`."""
 
     def __init__(self, history: History, instance: Instance) -> None:
         self._history, self._name, self._box = history, instance.name, box_of(instance)
@@ -65,7 +65,7 @@ class Attempts:
     def around(self, cell: str, line: Alarm, log: LogBuffer) -> Alarm:
         """The line of an end with the last epoch before it and the first one after it.
 
-        Of many lines that came at once only some were read: so the lines around it are looked at here.
+        Of many lines that came at once only some are read, so this reads those around the line again.
         """
         known = self._lines.get(cell)
         if known is not None and known[0] == line and known[1] == log.end:
@@ -86,7 +86,7 @@ class Attempts:
     ) -> Attempt:
         """The attempt before the present one at the job of `cell`.
 
-        `end`: how that ended; `line`: the line of the log that reports it; `course`: what the logs report of progress.
+        `end`: how that ended; `line`: the line of the log that reports it; `course`: the progress that the logs report.
         """
         known = self._known.get(cell.name)
         if known is None or known.job != cell.job:
@@ -143,8 +143,8 @@ class Attempts:
         mark, low, reached = self._marks.get(name), course.lowest, known.reached
         low = at if low is None else low
         if mark is not None and mark.course is course:  # the same log, as it was followed
-            anew = course.restarts > mark.restarts or (mark.at is not None and at < mark.at)
-            return low if anew else (None if at == mark.at else at)
+            restarted = course.restarts > mark.restarts or (mark.at is not None and at < mark.at)
+            return low if restarted else (None if at == mark.at else at)
         if reached is None or at == reached or low > reached + 1:
             return None
         if (
@@ -163,7 +163,7 @@ class Attempts:
         self._known[name] = known
         self._changed = True
 
-    def keep(self, at: float) -> None:
+    def persist(self, at: float) -> None:
         """Write changes to the history. A watch that has just begun may be a single look: it writes each of them."""
         last = self._written_at
         self._first = at if self._first is None else self._first

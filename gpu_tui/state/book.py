@@ -102,7 +102,7 @@ class Book:
             self._raised[cell].forget(path)
 
     def begin_anew(self, path: str) -> None:
-        """The program that writes this log was started again: its alarms are an earlier attempt's."""
+        """Mark the alarms of one log as those of an earlier attempt: its program was started again."""
         for cell, alarms in self._logged.items():
             alarms.begin_anew(path)
             self._raised[cell].forget(path)
@@ -140,7 +140,7 @@ class Book:
         return scheduler_line(self._alarms(cell))
 
     def _alarms(self, cell: str | None) -> tuple[Alarm, ...]:
-        """All that the logs of a cell alarmed with, by the logs that are read now, otherwise by earlier readings."""
+        """The alarms of a cell's logs; of a label that these do not have, the alarm of an earlier reading."""
         alarms = self._logged.get(cell)
         own = alarms.all if alarms is not None else ()
         labels = {alarm.label for alarm in own}
@@ -256,7 +256,7 @@ class Book:
         return replace(finding, evidence=f"{finding.evidence}; {line.text}", said=line.text)
 
     def _is_made_good(self, alarm: Alarm, cell: str | None) -> bool:
-        """Whether the alarm is of a step, and by all its steps the job ended well: another one did the work."""
+        """Whether the alarm is of a step of a job that ended well by its steps: a later step did the work."""
         paths, alarms = self.good_steps.get(cell or ""), self._logged.get(cell)
         if paths is None or alarm.label in NUMBERS:
             return False

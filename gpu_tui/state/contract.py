@@ -346,7 +346,7 @@ def _cell(cell: Cell) -> Json:
 
 
 def asked_json(cell: Cell) -> Json:
-    """What its scheduler says of it: all null for a cell that no scheduler runs. `age_seconds`: since it was submitted."""
+    """The scheduler's fields: all null for a cell that no scheduler runs. `age_seconds`: since it was submitted."""
     return {
         "status": cell.status,
         "reason": cell.reason,

@@ -260,7 +260,7 @@ def _seen(
         if kind.startswith("deadline:") and kind.removeprefix("deadline:") not in known
     }
     eta = queue.eta_seconds
-    paces = kept.paces.look(queue.cells, now)
+    paces = kept.paces.update(queue.cells, now)
     short = kept.timeline.short
     return Seen(
         fills=fills,
@@ -298,7 +298,7 @@ def _jobs(kept: InstanceState, now: float, paces: Mapping[str, Pace]) -> Iterato
 
 
 def _with_clocks(kept: InstanceState, table: JobTable) -> Iterator[Job]:
-    """The jobs whose ends are told: those of the sweep, and whatever else of this user holds a node interactively."""
+    """The jobs whose ends are reported: those of the sweep, and this user's interactive jobs, which hold a node."""
     cells = {job.id for job in in_scope(table, kept.instance, None)[0].jobs}
     return (job for job in table.jobs if job.id in cells or job.interactive)
 

@@ -59,12 +59,12 @@ class Followed:
         if last is not None:  # a time that lies ahead is another clock's
             self.wrote = max(min(last, event.at), self.wrote or 0.0)
         if not self.beats.begun:
-            told = telling(event.lines)
+            candidates = telling(event.lines)
             if event.stamps:
                 count = min(len(event.stamps), len(event.lines))
                 late = range(max(0, count - STAMPS_MOST), count)
-                told = ((place, event.lines[place]) for place in late)
-            first = next((place for place, line in told if is_under_way(line.progress)), None)
+                candidates = ((place, event.lines[place]) for place in late)
+            first = next((place for place, line in candidates if is_under_way(line.progress)), None)
             if first is None:
                 return
             self.beats.begun, times = True, times[first:] if event.stamps else times
@@ -201,7 +201,7 @@ class FollowedLogs:
         return found
 
     def begin_again(self, cells: Collection[str]) -> None:
-        """New attempts at these cells began, which may write into the logs of the old ones."""
+        """Forget the rhythm of these cells' logs: a new attempt began, which may write into the same files."""
         for source, one in self._followed.items():
             if source.cell in cells:
                 one.beats = Beats()

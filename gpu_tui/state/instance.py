@@ -201,8 +201,7 @@ class InstanceState:
                 for vanished in self.vanished.values():
                     vanished.saw(processes or (), event.sample.taken_at)
             self.witness.sampled(event.metric, self.tracks, event.at)
-            if event.metric in (metrics.SLURM.name, metrics.KUBERNETES.name):
-                self._note_attempts(event.sample.value)
+            self._note_attempts(event.sample.value)
             if event.metric in (metrics.FILES.name, metrics.HOST.name):
                 self._date_logs()
             if event.metric in (metrics.PAST.name, metrics.HOST.name, metrics.MEMORY.name):
@@ -413,7 +412,7 @@ class InstanceState:
         return found.current
 
     def _trace(self, cell: str, source: LogSource) -> CellTrace:
-        """What is known of one cell's attempt, or of one of its programs; the oldest are dropped first."""
+        """The trace of one cell's attempt, or of one of its programs; the oldest are dropped first."""
         if source.unit is not None and source.cell == cell:
             if source not in self.units:
                 if len(self.units) >= CELLS_KEPT:
@@ -428,7 +427,7 @@ class InstanceState:
         return self.cells[cell]
 
     def _choose_speakers(self, table: JobTable) -> None:
-        """The progress of a row with several logs is that of the first one that shows any, rank 0 first."""
+        """Take as progress of a row with several logs that of the first one that reports any, rank 0 first."""
         paths = {source.path: trace for source, trace in self.units.items()}
         for job in table.jobs if paths else ():
             traces = [paths[path] for path in job.pod_logs if path in paths]

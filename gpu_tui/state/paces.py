@@ -1,4 +1,4 @@
-"""How fast the jobs of a scheduler run, over gpu-tui runs: `check` by cron looks once, and one look shows no speed."""
+"""How fast the jobs of a scheduler run, across gpu-tui runs: a `check` by cron looks once, and one look shows no speed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNTER = "paces"
 KEPT = 200  # jobs of one box
 LONGEST = 100_000  # characters in the history
 SPACED = 1800.0  # seconds between two points of one job
-NEEDED = 600.0  # seconds from a point to now before it tells a speed
+NEEDED = 600.0  # seconds from a point to now before a speed is computed
 
 
 class Point(NamedTuple):
@@ -37,8 +37,8 @@ class Paces:
         )
         self._written_at: float | None = None
 
-    def look(self, cells: Iterable[Cell], now: float) -> Mapping[str, Pace]:
-        """The paces at `now`, by name: that of its followed log, or else that since an earlier look."""
+    def update(self, cells: Iterable[Cell], now: float) -> Mapping[str, Pace]:
+        """The paces at `now`, by name: by the followed log, otherwise by the progress since an earlier look. Writes the history."""
         if self._seen is None:
             self._seen = self._read()
         paces: dict[str, Pace] = {}

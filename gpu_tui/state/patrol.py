@@ -51,7 +51,7 @@ OPEN = (CellState.PENDING, CellState.RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What one patrol saw of an instance that answered; None = not known. `rows`: the state of each row by its key; a
+    """The counts of one patrol, of an instance that answered; None = not known. `rows`: the state of each row by its key; a
     tick of 0.1.0 has none.
     """
 
@@ -112,7 +112,7 @@ def _ended_since(last: Tick, now: Tick) -> dict[CellState, int]:
     return {state: max(0, number) for state, number in counts.items()}
 
 
-def _begun_anew(last: Tick, now: Tick) -> bool:
+def _has_restarted(last: Tick, now: Tick) -> bool:
     """Whether cells of a queue that came to their end are to run again."""
     if now.trained >= last.trained:
         return False
@@ -125,17 +125,22 @@ def _begun_anew(last: Tick, now: Tick) -> bool:
 def changes(last: Tick, now: Tick) -> str:
     """What changed between two patrols, in words."""
     said = []
-    anew = _begun_anew(last, now)
-    if anew:
+    restarted = _has_restarted(last, now)
+    if restarted:
         said.append(say("begun anew"))
     for state, number in _ended_since(last, now).items():
-        if number and not anew:
+        if number and not restarted:
             said.append(f"{number:+} {say(ENDS[state])}")
     if now.cell != last.cell:
         said.append(
             say("now at {cell}", cell=now.cell) if now.cell else say("nothing runs any more")
         )
-    elif not anew and now.epoch is not None and last.epoch is not None and now.epoch != last.epoch:
+    elif (
+        not restarted
+        and now.epoch is not None
+        and last.epoch is not None
+        and now.epoch != last.epoch
+    ):
         said.append(say("{number:+} epochs", number=now.epoch - last.epoch))
     if None not in (now.oom_kill, last.oom_kill) and now.oom_kill != last.oom_kill:
         rise = (now.oom_kill or 0) - (last.oom_kill or 0)
@@ -316,7 +321,7 @@ def _queue_line(view: InstanceView) -> str:
 
 
 def _waiting(view: InstanceView) -> str:
-    """What the jobs of a scheduler wait for, the longest time that one waits for it, and nodes that are out of service."""
+    """Why the jobs of a scheduler wait, how long the first of them has waited, and which nodes are out of service."""
     groups: dict[str, list[Cell]] = {}
     if view.instance.scheduler is not None and view.link.live:
         for cell in view.queue.cells:

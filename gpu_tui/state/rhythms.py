@@ -1,4 +1,4 @@
-"""What earlier looks knew of the logs of a scheduler's running jobs, kept in the history: cron's `check` looks once."""
+"""How often the logs of a scheduler's running jobs are written, kept in the history: a `check` by cron looks once."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Rhythms:
         self._known: dict[str, Known] | None = None
         self._written: tuple[object, float] | None = None
 
-    def of(self, cell: str, began: float) -> tuple[Rhythm | None, Anchor | None]:
-        """What is remembered of this attempt."""
+    def recall(self, cell: str, began: float) -> tuple[Rhythm | None, Anchor | None]:
+        """The rhythm and the anchor of this attempt, as far as they are known."""
         if self._known is None:
             self._known = self._read()
         known = self._known.get(cell)
         return known[1:] if known is not None and known[0] == began else (None, None)
 
-    def keep(self, told: Mapping[str, Known], at: float) -> None:
-        """Remember these cells, and no others."""
-        self._known = dict(list(told.items())[:REMEMBERED])
+    def persist(self, known: Mapping[str, Known], at: float) -> None:
+        """Replace the stored cells by these."""
+        self._known = dict(list(known.items())[:REMEMBERED])
         shape = {cell: (one[0], one[1] is None, one[2]) for cell, one in self._known.items()}
         if self._written and self._written[0] == shape and at - self._written[1] < CONTACT_EVERY:
             return

@@ -1,4 +1,4 @@
-"""The rows of a scheduler with how their last attempt ended, by its own word before that of the log."""
+"""Adds to the rows of a scheduler how their last attempt ended. The scheduler's word counts before that of the log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.state.instance import InstanceState
 
 LIVE = frozenset({CellState.PENDING, CellState.RUNNING})
-MADE_ROOM = "it was told to make room for another job, and ended with exit 0 before its last epoch"
+MADE_ROOM = "a job of higher priority took its place: it ended with exit 0 before its last epoch"
 
 
 def with_scheduler_ends(kept: InstanceState, queue: Queue, now: float) -> Queue:
@@ -34,7 +34,7 @@ def with_scheduler_ends(kept: InstanceState, queue: Queue, now: float) -> Queue:
     cells = tuple(_with_end(kept, cell, says) if cell.listed else cell for cell in queue.cells)
     kept.book.says = says
     if kept.link.live:
-        kept.attempts.keep(now)
+        kept.attempts.persist(now)
     return replace(queue, cells=cells)
 
 
@@ -64,12 +64,12 @@ def _end_of(cell: Cell, line: Alarm | None) -> End | None:
     unlisted = cell.state is CellState.CANNOT_TELL or cell.status == LEFT
     if cell.state not in LIVE and not unlisted:
         return cell.ended_by
-    told = None if line is None else line_end(line.text)
+    logged = None if line is None else line_end(line.text)
     if cell.state is CellState.PENDING and line is not None and line.past and cell.ended_by:
         return cell.ended_by  # the line is of an earlier attempt
     if cell.state is CellState.RUNNING and cell.ended_by is not None:
         return cell.ended_by
-    return told or cell.ended_by
+    return logged or cell.ended_by
 
 
 def _says_again(cell: Cell, attempt: Attempt, line: Alarm | None) -> Says:
@@ -86,13 +86,13 @@ def _again(cell: Cell, attempt: Attempt) -> Cell:
     waits = cell.state is CellState.PENDING
     words = again_words(attempt, waits=waits)
     kind = JOINS[attempt.end].kind if attempt.end is not None else None
-    told = with_restart(words, attempt.restarts, waits=waits)
+    counted = with_restart(words, attempt.restarts, waits=waits)
     finding = cell.finding or kind
     return replace(
         cell,
         why=_headed(cell.why, words),
         finding=finding,
-        end_words=told if finding == kind and kind is not None else None,
+        end_words=counted if finding == kind and kind is not None else None,
         ended_by=attempt.end,
         restarted=True,
     )
@@ -123,8 +123,8 @@ def _over(kept: InstanceState, cell: Cell, end: End, attempt: Attempt) -> Cell:
         return replace(cell, finding=join.kind, ended_by=end, restarted=True)
     words = ended_words(end, attempt)
     if join.kind is None:
-        untold = cell.finding if cell.state is CellState.RUNNING else None
-        return replace(cell, finding=untold, ended_by=end)
+        finding = cell.finding if cell.state is CellState.RUNNING else None
+        return replace(cell, finding=finding, ended_by=end)
     return replace(cell, finding=join.kind, end_words=words, ended_by=end, restarted=True)
 
 

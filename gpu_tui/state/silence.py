@@ -35,12 +35,13 @@ from gpu_tui.state.rhythms import Anchor, Known
 from gpu_tui.state.signs import signs_of_life, written_by_name
 
 RUNS = ("running", "resizing")  # a scheduler's words for a job that is expected to write
-# Seconds that the clock of whoever wrote a log may differ from ours. Slurm itself bears 300: munge's credentials live so long.
+# Seconds by which the clock of the machine that writes a log may differ from ours. Source: munge(7), the lifetime of a
+# credential, within which Slurm's clocks must agree.
 CLOCKS = 300.0
 CLOSE = (
     10.0  # the same, where the lines of an earlier attempt must not be taken for those of this one
 )
-CAUGHT_UP = 30.0  # seconds of a connection: before that a log that was read before may lie behind
+CAUGHT_UP = 30.0  # seconds of a connection until a log that was read before has caught up
 WINDOW = 400  # lines of the end of a log that are looked at
 BAR = 10.0  # seconds between two states of a progress bar at most (tqdm's maxinterval)
 
@@ -49,13 +50,13 @@ def with_silence(kept: InstanceState, queue: Queue, now: float) -> Queue:
     """The queue with the silence of each running job whose logs are read."""
     jobs = {job.name: job for job in scheduled(kept, now, queue)[1] or ()}
     followed = kept.logs.by_cell()
-    cells, told = list(queue.cells), dict[str, Known]()
+    cells, known = list(queue.cells), dict[str, Known]()
     for place, cell in enumerate(cells):
         job = jobs.get(cell.name)
         if job is None or cell.state is not CellState.RUNNING or job.word.lower() not in RUNS:
             continue
         began = job.started_at or 0.0
-        before, anchor = kept.rhythms.of(cell.name, began)
+        before, anchor = kept.rhythms.recall(cell.name, began)
         logs = _Logs(kept, job, followed.get(cell.name, ()), jobs.values(), now)
         rhythm = None
         if logs.wrote is not None:
@@ -68,9 +69,9 @@ def with_silence(kept: InstanceState, queue: Queue, now: float) -> Queue:
         else:
             rhythm = rhythm.with_longest(before.longest)
         if rhythm is not None or anchor is not None:
-            told[cell.name] = began, rhythm, anchor
+            known[cell.name] = began, rhythm, anchor
     if jobs:
-        kept.rhythms.keep(told, now)
+        kept.rhythms.persist(known, now)
     return replace(queue, cells=tuple(cells))
 
 
@@ -127,8 +128,8 @@ class _Logs:
         link, now, since = self._kept.link, self._now, one.since
         if one.error is not None or since is None:
             return None
-        behind = now - since < CAUGHT_UP if one.resumed else since < (link.since or 0.0)
-        if behind and now - (link.since or 0.0) < CAUGHT_UP:
+        lags = now - since < CAUGHT_UP if one.resumed else since < (link.since or 0.0)
+        if lags and now - (link.since or 0.0) < CAUGHT_UP:
             return None  # it was read before the connection was lost, and not since
         if one.wrote is None and not one.buffer.end:
             return 0.0 if one.size == 0 or now - since > CAUGHT_UP else None
@@ -171,7 +172,7 @@ class _Logs:
 
     @property
     def _lasted(self) -> float:
-        """Seconds from its start to its last line: what is older in its log is of an earlier attempt."""
+        """Seconds from its start to its last line: older lines of its log are of an earlier attempt."""
         began = self._began
         return inf if began is None else max(0.0, (self.wrote or 0.0) - began) + CLOSE
 
@@ -240,7 +241,7 @@ def _of_bar(one: Followed) -> Rhythm | None:
 
 
 def _end_of(one: Followed) -> Ends:
-    """What the last lines of a log report and when, read once; nothing if the log ends within a line that is no bar.
+    """The progress and the times of the last lines of a log, read once; empty if it ends within a line that is no bar.
 
     The writer of such a log keeps the rest of the line in a buffer, and more lines after it.
     """

@@ -82,27 +82,27 @@ def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
     """By name of a scheduler's running job, why its log is not read; NOT_YET if it will be. A job without a log of its
     own (an interactive one, one that writes to /dev/null) is left out.
     """
-    metric = metrics.KUBERNETES if kept.instance.scheduler == "kubernetes" else metrics.SLURM
-    table = kept.fresh(metric, now) if kept.instance.scheduler is not None else None
-    if table is None or not kept.link.live:
+    metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
+    table = kept.fresh(metric, now) if metric is not None else None
+    if metric is None or table is None or not kept.link.live:
         return NO_WORDS
     failed, opened = kept.logs.failed, kept.logs.paths
     table = kept.left[metric.name].complete(table, {}, now)
     table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
     live = [job for job in table.jobs if job.live]
     full = len({job.stdout or job.stderr for job in live} & opened) >= READ_OF_JOBS
-    told = {}
+    whys = {}
     for job in live:
         why = _unread(job, failed, opened)
         if why is not None:
-            told[job.name] = FULL if why == NOT_YET and full else why
-    return told
+            whys[job.name] = FULL if why == NOT_YET and full else why
+    return whys
 
 
 def ends_unread(kept: InstanceState, now: float) -> bool:
     """Whether the log of a scheduler's job that is over, or was put back into its queue, is still to be read.
 
-    Of more logs than are read at once nobody waits for the older ones.
+    False if there are more logs than are read at once: the older ones are not waited for.
     """
     metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
     table = kept.fresh(metric, now) if metric is not None else None
@@ -126,10 +126,10 @@ def _unread(job: Job, failed: Mapping[str, str], opened: Collection[str]) -> str
     return next((why for why in whys if why is not None), None)
 
 
-def counted_reasons(told: Mapping[str, str]) -> Mapping[str, int]:
+def counted_reasons(unread: Mapping[str, str]) -> Mapping[str, int]:
     """How many logs are not read for which reason, in few words, the most frequent first."""
     words = (
-        next((word for part, word in BRIEF if part in why), UNREADABLE) for why in told.values()
+        next((word for part, word in BRIEF if part in why), UNREADABLE) for why in unread.values()
     )
     return dict(Counter(words).most_common())
 

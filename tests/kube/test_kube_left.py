@@ -39,6 +39,6 @@ async def test_jobs_that_were_deleted_between_two_looks_keep_their_rows(
         "train": CellState.CANNOT_TELL,
         "done": CellState.FINISHED,
     }
-    assert "its log went with it" in (cells["train"].why or "")
+    assert "its log was deleted with it" in (cells["train"].why or "")
     assert [(one.kind, one.cell) for one in view.findings] == [("suspicious_end", "train")]
     assert fleet_verdict(view) == "cannot-tell"

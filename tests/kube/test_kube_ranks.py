@@ -57,7 +57,7 @@ def test_a_rank_that_died_while_others_hold_their_cards() -> None:
     )
     assert (row.state, row.finding, row.lost) == (CellState.RUNNING, "crashed", 1)
     assert row.why == (
-        "rank worker-0 died 30 min ago (exit 1), 2 ranks hold their cards (master-0, worker-1); "
+        "rank worker-0 died 30 min ago (exit 1), 2 ranks hold their GPUs (master-0, worker-1); "
         "2 of 3 ranks run"
     )
 
@@ -73,7 +73,7 @@ def test_rank_0_ended_and_the_others_go_on() -> None:
     assert (row.state, row.finding, row.lost) == (CellState.RUNNING, "stalled", 2)
     assert row.why is not None
     assert row.why.startswith(
-        "rank master-0 ended well 30 min ago, 2 ranks hold their cards (worker-0, worker-1)"
+        "rank master-0 ended well 30 min ago, 2 ranks hold their GPUs (worker-0, worker-1)"
     )
     # Innocent: ranks end a little apart.
     ranks[0] = rank("llm-master-0", "llm", phase="Succeeded", state=over(0, "Completed", JUST))

@@ -408,7 +408,7 @@ def test_a_job_of_kubernetes_that_was_deleted_says_that_its_log_went_too() -> No
     watch = Watch(history, box).look(T0 + 600)
     cells = watch.cells(T0 + 620)
     assert (cells["job/train"].state, cells["job/done"].state) == (LOST, OVER)
-    assert "its log went with it" in (cells["job/train"].why or "")
+    assert "its log was deleted with it" in (cells["job/train"].why or "")
     assert watch.kinds(T0 + 620) == {("suspicious_end", "train")}
     # A job that is made anew under the same name is a new one.
     again = Watch(history, box).look(T0 + 900, row).cells(T0 + 920)

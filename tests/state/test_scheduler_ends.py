@@ -525,7 +525,7 @@ def test_a_job_that_is_warned_of_its_preemption_still_runs() -> None:
     login.log(epochs(1, 9) + INTERRUPTED.partition("\n")[2])
     (found,) = login.findings()
     assert (found.kind, found.severity) == ("preempted", Severity.WARN)
-    assert found.evidence == "RUNNING: it was told to make room for a job of higher priority"
+    assert found.evidence == "RUNNING: a job of higher priority takes its place"
 
 
 # --- an end that is the job's own -----------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_a_cluster_without_a_box_says_once_that_it_has_no_vitals(width: int) -> 
 
 def test_a_login_node_says_where_the_cards_are_and_shows_its_disks_first() -> None:
     rows = [row.plain.split("  ")[0] for row in vitals(cluster("slurm"), 100, 30) if row.plain]
-    assert rows[0].startswith("The cards are on the nodes of the jobs")
+    assert rows[0].startswith("The GPUs are on the nodes of the jobs")
     assert rows[1:] == ["disk", "memory", "cpu"]
 
 

@@ -47,7 +47,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The columns that fit a list, in the order in which they stand. Widths are in cells; 0 leaves one out."""
+    """The columns that fit a list, from left to right. Widths are in cells; 0 leaves one out."""
 
     name: int
     status: int
@@ -68,12 +68,12 @@ def _word(text: str | None, width: int) -> Text:
 
 
 def rough(seconds: float) -> str:
-    """A length in seven cells: of a hundred days the hours are left out."""
+    """A duration in seven cells: from a hundred days on without the hours."""
     return units.age(seconds) if seconds >= 100 * units.DAY else units.rough(seconds)
 
 
 def _limit(cell: Cell) -> Text:
-    """What is left of its time limit; of a job that waits all of it."""
+    """The time left of its limit; of a job that waits the whole limit."""
     left = cell.limit_left_seconds
     if left is None or cell.state is not CellState.RUNNING:
         whole = cell.limit_seconds if cell.state is CellState.PENDING else None
@@ -91,7 +91,7 @@ def _age(cell: Cell) -> Text:
     return line((ABSENT, "absent")) if age is None else line((units.age(age), "muted"))
 
 
-# By how much a person misses them where they are not there.
+# In each list the column that is dropped last is first.
 LIMIT = Column(
     "limit", 7, lambda c: c.limit_left_seconds is not None or bool(c.limit_seconds), _limit
 )
@@ -106,12 +106,12 @@ TASK = Column("partition", 9, lambda c: c.task is not None, lambda c: _word(c.ta
 SPACE = Column("namespace", 9, lambda c: c.task is not None, lambda c: _word(c.task, 9))
 GPUS = Column("gpus", 4, lambda c: bool(c.gpus), lambda c: _count(c.gpus))
 EXIT = Column("exit", 4, lambda c: c.exit_code is not None, exit_of)
-WISHES: dict[str, tuple[Column, ...]] = {
+BY_VALUE: dict[str, tuple[Column, ...]] = {
     "slurm": (LIMIT, LOSS, NODE, TOOK, TASK, RESTARTS, GPUS, EXIT),
     "kubernetes": (RESTARTS, AGE, NODE, LOSS, LIMIT, EXIT, GPUS, SPACE),
 }
-# How they stand from left to right, after the status and the epoch.
-STANDS = (LOSS, TOOK, AGE, LIMIT, RESTARTS, GPUS, EXIT, NODE, TASK, SPACE)
+# From left to right, after the status and the epoch.
+ORDER = (LOSS, TOOK, AGE, LIMIT, RESTARTS, GPUS, EXIT, NODE, TASK, SPACE)
 FIXED = 7 + 1 + 7 + 1  # epoch and left, with a blank each
 
 
@@ -123,7 +123,7 @@ def sheet_of(kind: str, cells: Sequence[Cell], width: int) -> Sheet:
     status = 1 if width < NARROW else min(STATUS, width - name - FIXED - 1)
     spare = width - name - 1 - status - FIXED
     shown = []
-    for column in WISHES.get(kind, ()):
+    for column in BY_VALUE.get(kind, ()):
         if column is SPACE and len({cell.task for cell in cells}) < 2:
             continue  # it would say the same in each row
         if spare > column.width and any(map(column.has, cells)):
@@ -137,7 +137,7 @@ def sheet_of(kind: str, cells: Sequence[Cell], width: int) -> Sheet:
     graph = min(GRAPH, spare - 1) if not why and spare > GRAPH and LOSS in shown else 0
     if status > 1 and not why and not graph:
         status += max(0, spare)
-    columns = tuple(column for column in STANDS if column in shown)
+    columns = tuple(column for column in ORDER if column in shown)
     return Sheet(name, status, columns, why, graph, names)
 
 
@@ -185,14 +185,14 @@ def row(view: InstanceView, cell: Cell, sheet: Sheet) -> Text:
 
 
 def _name(cell: Cell, sheet: Sheet) -> str:
-    """Its name; of an array that waits its numbers come first."""
+    """Its name, cut to the column; of a waiting array the task numbers are kept."""
     if cell.tasks > 1 and cell_len(cell.name) > sheet.name:
         return cut_name(cell.job or "", sheet.name)
     return cut_name(cell.name, sheet.name, sheet.names)
 
 
 def status_of(view: InstanceView, cell: Cell) -> tuple[str, str, str]:
-    """As it stands in the list of its box."""
+    """The status of a row: `first look` while an instance is new and the state is not known."""
     if cell.state is CellState.CANNOT_TELL and is_fresh(view):
         return "◔", say("first look"), "muted"
     return words_of(cell)
@@ -217,7 +217,7 @@ def words_of(cell: Cell) -> tuple[str, str, str]:
     return sign, words, style
 
 
-# Words that say no more than the state beside which they stand.
+# Words of a scheduler that say no more than the state.
 PLAIN = frozenset({"pending", "running", "completed", "complete", "succeeded", "failed", "error"})
 
 

@@ -150,7 +150,7 @@ def _state(view: InstanceView, cell: Cell) -> tuple[str, str, str]:
 
 
 def progress_of(cell: Cell) -> Text:
-    """Its epoch, else its step."""
+    """The epoch, or the step if it reports no epoch."""
     if cell.state is CellState.PENDING:
         return line((ABSENT, "absent"))
     if cell.epoch is not None:
@@ -168,7 +168,7 @@ def progress_of(cell: Cell) -> Text:
 
 
 def loss_of(cell: Cell) -> Text:
-    """Its last loss."""
+    """The last loss that was reported."""
     if cell.loss is None:
         return line((ABSENT, "absent"))
     style = "text" if math.isfinite(cell.loss) else "level-act"
@@ -176,7 +176,7 @@ def loss_of(cell: Cell) -> Text:
 
 
 def took_of(cell: Cell) -> Text:
-    """How long it has run."""
+    """The run time so far."""
     if cell.duration_seconds is None:
         unknown = cell.state is CellState.CANNOT_TELL
         return line((UNKNOWN, "unknown")) if unknown else line((ABSENT, "absent"))
@@ -184,7 +184,7 @@ def took_of(cell: Cell) -> Text:
 
 
 def left_of(cell: Cell) -> Text:
-    """How long it still takes."""
+    """The time to the end, if it is known."""
     if cell.eta_seconds is None:
         running = cell.state in (CellState.RUNNING, CellState.CANNOT_TELL)
         return line((UNKNOWN, "unknown")) if running else line((ABSENT, "absent"))
@@ -192,7 +192,7 @@ def left_of(cell: Cell) -> Text:
 
 
 def exit_of(cell: Cell) -> Text:
-    """Its exit code."""
+    """The exit code, if it ended with one."""
     if cell.exit_code is None:
         return line((ABSENT, "absent"))
     return line((str(cell.exit_code), "muted" if cell.exit_code == 0 else "level-act"))

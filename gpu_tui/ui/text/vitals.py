@@ -54,14 +54,12 @@ FAULTS = {  # short words for `mount_state.STATES`
 MEMORY_SOURCE = {"cgroup2": "cgroup v2", "cgroup1": "cgroup v1", "host": "whole host, no cgroup"}
 
 
-NO_BOX = "kubectl shows jobs and pods, and no box: there is no card, memory or disk to read"
-CARDS_ELSEWHERE = (
-    "The cards are on the nodes of the jobs. What follows is of the machine that you log in to."
-)
+NO_BOX = "kubectl lists jobs and pods: there is no GPU, memory or disk to read here"
+CARDS_ELSEWHERE = "The GPUs are on the nodes of the jobs. The figures below are of the login node."
 
 
 def _pods(view: InstanceView, width: int) -> list[Text]:
-    """What the containers use, those that use most cores first."""
+    """The usage of each container, the most cores first."""
     fresh, track = view.freshness(metrics.POD_USE), view.track(metrics.POD_USE)
     if track.value is None:
         return [line(label("pods"), believed(None, fresh), age_note(view, metrics.POD_USE))]
