@@ -21,8 +21,8 @@ def cell(**more: object) -> Cell:
     [
         ({}, 8 * HOUR, "at this pace it reaches epoch 180 of 400 by its limit"),
         ({"epoch": 400, "eta_seconds": HOUR}, HOUR / 2, "epoch 399 of 400"),
-        ({"epoch": None, "epochs": None, "step": 25, "steps": 100}, 10 * HOUR, "50% of its way"),
-        ({"epoch": None, "epochs": None, "part": 0.1}, 10 * HOUR, "it has 40% of its way"),
+        ({"epoch": None, "epochs": None, "step": 25, "steps": 100}, 10 * HOUR, "50% done"),
+        ({"epoch": None, "epochs": None, "part": 0.1}, 10 * HOUR, "it is 40% done"),
         ({"epoch": None, "epochs": None}, 10 * HOUR, "it needs 20.0 h more than its limit leaves"),
     ],
 )

@@ -137,8 +137,8 @@ def test_srun_is_quoted_where_a_task_failed_by_itself(text: str, *, said: bool) 
 )
 def test_any_number_of_tasks_is_bounded(tasks: str) -> None:
     exits = TaskExits()
-    exits.take(ended(tasks=f"tasks {tasks}"))
-    exits.take("srun: error: n[1-3]: tasks 0,3: Exited with exit code 1")
+    exits.read_line(ended(tasks=f"tasks {tasks}"))
+    exits.read_line("srun: error: n[1-3]: tasks 0,3: Exited with exit code 1")
     assert exits.partial in (True, False)
     assert len(exits._gone) <= 5_000
 

@@ -340,7 +340,7 @@ def test_a_running_job_without_details_says_why_its_log_is_not_known() -> None:
     }
     assert told["1"] is None
     assert "no record" in (told["2_0"] or "")
-    assert "too many jobs" in (told["3"] or "")
+    assert "more records than are read" in (told["3"] or "")
     assert told["4"] == "its log is not read yet"
 
 

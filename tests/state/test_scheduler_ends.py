@@ -239,7 +239,7 @@ def test_a_time_limit_is_one_finding_with_its_line_as_evidence(end: str) -> None
     (found,) = login.findings()
     assert (found.kind, found.severity) == ("time_limit", Severity.SERIOUS)
     assert "DUE TO TIME LIMIT" in found.evidence
-    assert "more time" in found.remedy
+    assert "longer limit" in found.remedy
 
 
 def test_what_failed_long_before_the_time_limit_is_told_as_well() -> None:
