@@ -152,7 +152,7 @@ class CellAlarms:
     _alarms: dict[str, Alarm] = field(default_factory=dict)  # by label
     _counts: dict[str, dict[str, int]] = field(default_factory=dict)  # label -> path -> lines
     _trails: dict[str, Trail] = field(default_factory=dict)
-    # What any log of one program shows as it is written; by `LogSource.unit`.
+    # The progress of all live logs of one program; by `LogSource.unit`.
     _live: dict[str | None, Trail] = field(default_factory=dict)
     _lost: dict[str | None, NonFinite] = field(default_factory=dict)
     _units: dict[str, str | None] = field(default_factory=dict)  # by path
@@ -367,7 +367,7 @@ class CellAlarms:
         anew: bool = False,
         sure: bool = False,
     ) -> None:
-        """What was logged before the run went on is past: in one log, or live in any log of one program."""
+        """Mark the alarms from before the run went on as past: in one log, or live in any log of one program."""
         for label, alarm in self._alarms.items():
             known = alarm.past and alarm.sure >= sure and alarm.anew >= anew
             if known or label in LASTING or not over(alarm):

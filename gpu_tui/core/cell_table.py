@@ -79,7 +79,7 @@ SPLIT = re.compile(r"^(?:val|valid|validation|test|eval|best|final)[_/\-. ]+")
 
 FIXED = ("cell", "task", "box", "state")
 AFTER = ("epochs", "took", "left", "cost")
-OF_JOBS = ("limit", "restarts", "node")  # what a scheduler says, where there is one
+OF_JOBS = ("limit", "restarts", "node")  # columns of a scheduler's jobs
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ LONGEST = 3 * 86_400.0  # seconds since a run was seen: whoever looks again afte
 GONE_FOR = 86_400.0  # seconds for which one that is gone is told of again
 _SIGN = "sha256:"
 Row = dict[str, object]
-# What a scheduler says of a job, by field of Job and by key here.
+# The fields of a scheduler's job that are stored, under the names that Job has.
 _TEXTS = {"word": 40, "task": 80, "node": 80, "finding": 40}
 _TIMES = ("submitted_at", "removed_at", "limit")
 _NUMBERS = ("exit_code", "signal", "restarts", "gpus")

@@ -144,7 +144,7 @@ class Cell:
     computes: bool | None = None
     halted: bool = False  # it runs, and a signal or a debugger has stopped it
     restarted: bool = False  # it runs again, and its finding may be that of the attempt before
-    # What the scheduler says of it, in its own words; None where it has none or does not say it.
+    # The scheduler's own values; None where there is no scheduler or no value.
     status: str | None = None
     reason: str | None = None  # why it waits
     waits_seconds: float | None = None  # where its wait began after it was submitted

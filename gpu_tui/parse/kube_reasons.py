@@ -76,7 +76,7 @@ REJECTED = re.compile(
     r"OutOf\S*|UnexpectedAdmissionError|TopologyAffinityError|Node(?:Affinity|Ports|Name|UnschedulableByTaint)"
     r"|InvalidNodeInfo|PredicateFailedError|PodOS\S*|AppArmor|SysctlForbidden"
 )
-# What a node was short of: the resource or the condition that the kubelet names, otherwise words of its sentence.
+# The resource that a node lacked, as the kubelet names it or its condition; otherwise by words of its message.
 # Source: kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction; kubelet, eviction/helpers.go.
 SHORT_OF = re.compile(r"low on resource: ([\w-]+)|had condition: \[?(\w+)")
 STORAGE = re.compile(r"storage|disk|inodes|imagefs|nodefs|containerfs|emptydir", re.IGNORECASE)

@@ -317,7 +317,7 @@ def test_of_many_logs_those_of_unknown_ends_are_read_first() -> None:
     assert "/l/1.out" in {one.source.path for one in cells.others([])}
 
 
-def test_the_logs_of_steps_come_after_those_of_all_jobs() -> None:
+def test_logs_of_steps_are_read_after_those_of_all_jobs() -> None:
     cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
     steps = tuple(f"/l/step-2-{task}.log" for task in range(5))
     cells.sampled(

@@ -131,7 +131,7 @@ async def test_one_look_at_many_large_logs_is_bounded(ends: Ends) -> None:
     assert sum(sizes) <= ALL
 
 
-async def test_of_a_hundred_logs_each_has_its_share_and_what_the_others_leave(ends: Ends) -> None:
+async def test_a_hundred_logs_share_the_bytes_of_one_look(ends: Ends) -> None:
     names = [f"{n}.log" for n in range(100)]
     for n, name in enumerate(names):
         (ends.files.home / name).write_text(f"loss 0.5 of {n}\n" * (5_000 if n >= 80 else 3))
@@ -141,7 +141,7 @@ async def test_of_a_hundred_logs_each_has_its_share_and_what_the_others_leave(en
     sizes = [memory.offset - memory.skipped for memory in ends.memories.values()]
     assert min(sizes[80:]) > ALL // 100 + 20_000  # the 80 small ones left nearly all of theirs
     assert sum(sizes) <= ALL
-    # A second look at logs that are as they were costs nothing, and nobody's lines come twice.
+    # A second look at unchanged logs costs nothing, and no line comes twice.
     before = len(ends.heard.of(LogArrived))
     await ends.read(*names, over=False)
     assert len(ends.heard.of(LogArrived)) == before

@@ -34,7 +34,7 @@ exit 1
 
 
 class Controller:
-    """What squeue and scontrol answer on a login node, and how often each was asked."""
+    """The answers of squeue and scontrol on a login node, and how often each was called."""
 
     def __init__(self, box: ShellBox) -> None:
         self._box = box
@@ -67,7 +67,7 @@ class Controller:
         self._box.file("home/queue", "".join(f"{row}\n" for row in self._rows.values()))
 
     def calls(self) -> list[str]:
-        """What was asked so far, without the calls of squeue."""
+        """The calls so far, without those of squeue."""
         file = self._box.home / "calls"
         rows = file.read_text().splitlines() if file.exists() else []
         return [row for row in rows if row != "squeue"]
@@ -147,7 +147,7 @@ async def test_of_many_single_jobs_every_one_that_changed_is_asked_about_in_one_
     assert None not in {job.stdout for job in jobs.values()}
 
 
-async def test_who_was_not_asked_about_comes_first_in_the_next_look_and_says_so(
+async def test_jobs_without_details_are_first_in_the_next_look_and_have_the_reason(
     box: ShellBox, controller: Controller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe_slurm, "DETAILS_ROUND", 2)

@@ -26,7 +26,7 @@ def cell(**more: object) -> Cell:
         ({"epoch": None, "epochs": None}, 10 * HOUR, "it needs 20.0 h more than its limit leaves"),
     ],
 )
-def test_a_job_that_falls_short_says_how_far_it_comes(
+def test_a_job_that_falls_short_has_the_epoch_it_reaches(
     more: dict[str, object], left: float, words: str
 ) -> None:
     more.setdefault(
@@ -36,7 +36,7 @@ def test_a_job_that_falls_short_says_how_far_it_comes(
 
 
 @pytest.mark.parametrize("left", [31 * HOUR, 29 * HOUR, 0.0, -HOUR])
-def test_a_job_that_fits_or_may_fit_or_is_over_says_nothing(left: float) -> None:
+def test_a_job_that_may_end_in_time_or_is_over_has_no_words(left: float) -> None:
     assert falls_short(pace_of(cell()), left) is None
 
 
@@ -48,12 +48,12 @@ def test_a_job_that_fits_or_may_fit_or_is_over_says_nothing(left: float) -> None
         {"halted": True},
     ],
 )
-def test_a_speed_that_is_not_known_says_nothing(more: dict[str, object]) -> None:
+def test_an_unknown_speed_has_no_words(more: dict[str, object]) -> None:
     assert pace_of(cell(**more)) is None
     assert falls_short(None, HOUR) is None
 
 
-def test_only_what_runs_has_a_speed() -> None:
+def test_only_running_cells_have_a_speed() -> None:
     assert pace_of(Cell("a", 1, None, CellState.CANNOT_TELL, eta_seconds=HOUR)) is None
 
 

@@ -99,7 +99,7 @@ def test_failures_that_ended_before_the_sweep_was_submitted_count_for_one_day() 
     assert aside(tests, array=("1",)) == {}
 
 
-def test_what_was_submitted_with_a_live_job_stays_however_long_ago_it_failed() -> None:
+def test_a_job_submitted_with_a_live_one_counts_however_long_ago_it_failed() -> None:
     array = [
         job("9_0", state=BAD, submitted=3 * DAY, ended=2.5 * DAY),
         job("9_1", submitted=3 * DAY),
@@ -126,7 +126,7 @@ def test_a_sweep_that_is_over_stays_whole_until_another_one_begins() -> None:
 
 
 @pytest.mark.parametrize("known", [None, NOW])
-def test_what_is_not_known_excludes_nothing(known: float | None) -> None:
+def test_unknown_fields_exclude_no_job(known: float | None) -> None:
     rows = [
         job("1", state=BAD, submitted_at=None, started_at=None, finished_at=NOW - 9 * DAY),
         job("2", state=CellState.CANNOT_TELL, submitted=9 * DAY),
@@ -136,7 +136,7 @@ def test_what_is_not_known_excludes_nothing(known: float | None) -> None:
     assert not_counted([], SchedulerScope(name=("a",)), known) == {}
 
 
-def test_a_filter_that_matches_nothing_says_what_there_is() -> None:
+def test_a_filter_without_a_match_counts_the_other_jobs() -> None:
     scope = SchedulerScope(name=("swep-*",), since=Since("2d", ago=2 * DAY))
     assert no_match(scope, {UNMATCHED: 13, INTERACTIVE: 1}) == (
         "no job matches name: swep-*, since: 2d; 14 other jobs"

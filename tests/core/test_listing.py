@@ -34,7 +34,7 @@ def test_the_line_stays_the_same_line_while_its_tasks_begin() -> None:
     assert len(keys) == 1
 
 
-def test_tasks_that_wait_for_something_else_are_another_line() -> None:
+def test_tasks_with_another_reason_are_another_line() -> None:
     held = [cell(f"73_{n}", reason="JobHeldUser") for n in (4, 5)]
     rows = listed([*array(2, 3, 7), *held])
     assert [row.name for row in rows] == ["73_[2-3,7%2]·a", "73_[4-5]·a"]
@@ -52,11 +52,11 @@ def test_tasks_that_wait_for_something_else_are_another_line() -> None:
         [cell("73_1", WAIT, finding="missing_cell"), cell("73_2", WAIT, finding="missing_cell")],
     ],
 )
-def test_nothing_else_is_folded(cells: list[Cell]) -> None:
+def test_only_waiting_tasks_of_one_array_are_folded(cells: list[Cell]) -> None:
     assert listed(cells) == cells
 
 
-def test_what_runs_comes_first_then_what_is_bad_then_what_waits_then_the_rest() -> None:
+def test_order_is_running_then_bad_ends_then_waiting_then_the_rest() -> None:
     rows = [
         cell("1", END, finished_at=10.0), cell("2", BAD, finished_at=20.0), cell("3"), cell("4", RUN),
         cell("5", CellState.CANNOT_TELL), cell("6", BAD, finished_at=30.0), cell("7", END, finished_at=40.0),

@@ -20,7 +20,7 @@ def cell(job: Job = JOB, seen: CellEvidence | None = SEEN, source: str = "Slurm"
     return with_jobs(Queue(), [JobTable(source, (job,))], told, box_now=NOW).cells[0]
 
 
-def test_the_mean_pace_since_the_start_says_when_it_ends() -> None:
+def test_the_mean_pace_since_the_start_gives_the_eta() -> None:
     row = cell()
     assert row.eta_seconds == pytest.approx(26.4, abs=0.1)
     assert row.eta_range is not None
@@ -28,7 +28,7 @@ def test_the_mean_pace_since_the_start_says_when_it_ends() -> None:
     assert low < 26 < high < 40
 
 
-def test_its_own_recent_speed_says_it_better() -> None:
+def test_the_recent_speed_goes_before_the_mean_pace() -> None:
     assert cell(seen=replace(SEEN, eta=Eta(18.0, 17.0, 20.0))).eta_seconds == 18.0
 
 

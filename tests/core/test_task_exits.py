@@ -60,7 +60,7 @@ def test_the_cause_of_an_end_is_the_task_that_failed_first() -> None:
 
 @pytest.mark.parametrize("label", ["", "0: "])
 def test_the_first_epoch_of_another_task_is_no_new_run(label: str) -> None:
-    """It stands between the exception and srun's report, as it does where stdout is not buffered by line."""
+    """It is between the exception and srun's report, as it does where stdout is not buffered by line."""
     one = "1: " if label else ""
     trace = "".join(f"{one}{line}\n" for line in (TRACE + BOOM).splitlines())
     text = epochs(1, 2, one) + trace + epochs(1, 2, label) + ended() + epochs(2, 18, label)
@@ -115,7 +115,7 @@ def test_a_run_that_begins_again_from_its_first_epoch_is_another_one() -> None:
     [
         (BOOM + ended(tasks="task 0"), True),
         (ended("Segmentation fault"), True),
-        (ended("Terminated"), False),  # somebody ended it
+        (ended("Terminated"), False),  # it was ended from outside
         # A helper that ends with the script.
         (
             "srun: Job step aborted: Waiting up to 4 seconds for job step to finish.\n"

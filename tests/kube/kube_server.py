@@ -258,7 +258,7 @@ class KubeServer:
         return {"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": found}
 
     def _metrics(self, request: Request, namespace: str) -> dict:
-        """What a metrics-server says of the pods."""
+        """The answer of a metrics-server about the pods."""
         pods = self._chosen(request, "pods", namespace)
         items = [
             {

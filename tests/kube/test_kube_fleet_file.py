@@ -27,7 +27,7 @@ def test_no_host_means_this_machine() -> None:
     assert lab.scheduler_scope == SchedulerScope(None, "lab", "ml", None, "local")
 
 
-def test_what_pods_use_is_read_only_where_it_is_asked_for() -> None:
+def test_pod_usage_is_read_only_if_the_fleet_file_asks_for_it() -> None:
     assert read(KUBE).scheduler_scope.vitals is None
     assert read(KUBE.replace("}", ", vitals: top}")).scheduler_scope.vitals == "top"
 

@@ -15,7 +15,7 @@ from gpu_tui.wiring import collect_once
 from gpu_tui.wiring.clock import SystemClock
 
 
-async def test_one_look_tells_a_pod_that_hangs_from_one_that_goes_on(
+async def test_one_look_distinguishes_a_pod_that_hangs_from_one_that_goes_on(
     cluster: KubeServer, namespace: Instance
 ) -> None:
     now = SystemClock().now()

@@ -120,7 +120,7 @@ async def test_a_namespace_that_does_not_exist_is_no_idle_fleet(
 
 
 @pytest.mark.parametrize("spoil", ["none", "forbidden"])
-async def test_an_empty_namespace_is_idle_also_where_nobody_may_ask_for_it(
+async def test_an_empty_namespace_is_idle_also_if_this_user_may_not_read_it(
     cluster: KubeServer, namespace: Instance, tmp_path: Path, spoil: str
 ) -> None:
     if spoil == "forbidden":

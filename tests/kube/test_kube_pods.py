@@ -143,7 +143,7 @@ def test_of_two_containers_with_cards_the_worse_counts() -> None:
 NAMES_IT = "kubectl.kubernetes.io/default-container would name it"
 
 
-def test_what_trains_is_not_guessed() -> None:
+def test_the_container_that_trains_is_not_guessed() -> None:
     both = read(several(box("a", RUNS), box("b", RUNS)))
     assert (
         both.why == f"which of its containers trains is not said (a Running; b Running): {NAMES_IT}"
@@ -572,7 +572,7 @@ def target(reason: str, message: str = "", kind: str = "DisruptionTarget") -> An
         ({}, None),  # SIGTERM, and no reason for it
     ],
 )  # fmt: skip
-def test_what_was_taken_away_is_told_from_what_crashed(status: Any, kind: str | None) -> None:
+def test_disrupted_pods_are_distinguished_from_crashed_ones(status: Any, kind: str | None) -> None:
     spec = {
         "volumes": [
             {"name": "shm", "emptyDir": {"medium": "Memory"}},
@@ -623,7 +623,7 @@ def test_a_pod_that_runs_and_is_being_taken_away_says_so(kind: str) -> None:
     assert read(several(box("main", RUNS), conditions=[over])).finding is None
 
 
-def test_what_a_person_ended_is_no_alarm() -> None:
+def test_a_pod_that_a_person_ended_is_no_alarm() -> None:
     deleted = {"deletionTimestamp": at("11:30:30"), "deletionGracePeriodSeconds": 60}
     for code, phase in ((143, "Failed"), (137, "Failed"), (1, "Failed"), (0, "Succeeded")):
         made = read(several(box("main", ended(code)), phase=phase, meta=deleted))

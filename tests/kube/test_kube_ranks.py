@@ -296,7 +296,7 @@ def test_a_retry_that_comes_soon_is_no_alarm() -> None:
     assert (row.finding, row.lost) == ("crashed", 0)
 
 
-def test_a_pod_whose_container_runs_again_is_told_as_such() -> None:
+def test_a_pod_whose_container_runs_again_has_the_reason_of_its_restart() -> None:
     state = {"running": {"startedAt": "2026-11-21T09:59:00Z"}}
     again = pod("par4-b", of="par4", state=state, last=over(137, "OOMKilled", JUST), restarts=2)
     (row,) = four(pod("par4-a", of="par4"), again, active=2).table.jobs

@@ -23,7 +23,7 @@ def ago(seconds: float) -> str:
     return f"{at:%Y-%m-%dT%H:%M:%S}Z"
 
 
-async def test_a_killed_trainer_that_runs_again_is_told_with_what_it_cost(
+async def test_a_killed_trainer_that_runs_again_is_reported_with_its_cost(
     cluster: KubeServer, namespace: Instance
 ) -> None:
     trainer = {

@@ -39,7 +39,7 @@ async def test_a_stream_that_goes_mute_is_opened_again(
     assert sum(isinstance(event, LogOpened) for event in heard.events) == 1
 
 
-async def test_a_rotated_log_is_read_on_and_what_may_be_missing_is_marked(
+async def test_a_rotated_log_is_read_on_with_a_mark_for_missing_lines(
     cluster: KubeServer, namespace: Instance
 ) -> None:
     await cluster.put("pods", pod("kept"))

@@ -1,4 +1,4 @@
-"""What pods use by the real `kubectl top`: asked only where the fleet file says so, and why it is not known."""
+"""The usage of pods by the real `kubectl top`: read only if the fleet file asks for it, with a reason if it fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def asks_top(namespace: Instance) -> Instance:
     return replace(namespace, scheduler_scope=replace(namespace.scheduler_scope, vitals="top"))
 
 
-async def test_what_pods_use_is_asked_where_the_fleet_file_says_so(
+async def test_kubectl_top_runs_if_the_fleet_file_asks_for_it(
     cluster: KubeServer, namespace: Instance
 ) -> None:
     await cluster.put("pods", pod("p"))

@@ -217,7 +217,7 @@ async def test_a_log_that_is_forbidden_is_said_and_the_table_stays(
     told = [event for event in heard.events if isinstance(event, LogFailed | LogOpened)]
     (why, *_) = [event.why for event in told if isinstance(event, LogFailed)]
     assert why.startswith("the cluster does not let this user read that")
-    # Whoever waits for a line learns that the log is read again, though none may come.
+    # The event reports that the log is read again, even if no line comes.
     assert isinstance(told[-1], LogOpened)
     assert told[-1].resumed
 

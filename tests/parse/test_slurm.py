@@ -215,7 +215,7 @@ def test_of_endless_steps_the_newest_are_kept() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "sacct: error: no", f"JobID{D}State", f"JobID{D}State\n1"])
-def test_what_is_no_table_of_accounts_is_none(text: str) -> None:
+def test_text_without_a_header_of_accounts_has_no_rows(text: str) -> None:
     assert parse_accounts(text, D) == Accounts()
 
 

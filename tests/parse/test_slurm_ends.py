@@ -220,7 +220,7 @@ def test_a_job_that_ends_in_the_grace_time_was_preempted() -> None:
         ("CANCELLED AT the request of a friend", None, None),
     ],
 )  # fmt: skip
-def test_what_slurmstepd_says_of_an_end(text: str, end: End | None, of_step: End | None) -> None:
+def test_the_end_in_a_line_of_slurmstepd(text: str, end: End | None, of_step: End | None) -> None:
     assert (line_end(text), line_end(text, step=True)) == (end, of_step)
 
 

@@ -46,7 +46,9 @@ def test_a_node_has_its_state_its_reason_and_its_partitions() -> None:
         (None, None),
     ],
 )  # fmt: skip
-def test_a_job_that_runs_on_one_says_so(node: str | None, words: str | None) -> None:
+def test_a_job_that_runs_on_a_drained_node_has_its_state(
+    node: str | None, words: str | None
+) -> None:
     job = told(state=RUN, word="RUNNING", node=node)
     assert (job.node_state, job.finding, job.why) == (words, None, "w")
 
@@ -71,9 +73,7 @@ def test_a_job_that_waits_for_nodes_says_which_are_out_and_why(
     [(WAIT, "Priority", "gpu"), (WAIT, "JobHeldUser", "gpu"), (WAIT, "Resources", "cpu"), (RUN, None, "gpu"),
      (CellState.FINISHED, None, "gpu")],
 )  # fmt: skip
-def test_a_job_that_has_nothing_to_do_with_them_says_nothing(
-    state: CellState, reason: str | None, task: str
-) -> None:
+def test_other_jobs_have_no_node_state(state: CellState, reason: str | None, task: str) -> None:
     job = told(state=state, reason=reason, task=task, node="cold1")
     assert (job.why, job.node_state) == ("w", None)
 

@@ -137,7 +137,7 @@ OF_STEP = {
 }
 
 
-def test_the_node_of_a_job_stands_in_the_name_of_its_log() -> None:
+def test_the_node_of_a_job_is_filled_into_the_name_of_its_log() -> None:
     job = job_of(record(out="/l/%N.1.out", err="/l/%N.1.out"))
     assert (job.stdout, job.stderr, job.logs) == ("/l/n3.1.out", "/l/n3.1.out", ())
 

@@ -113,7 +113,7 @@ def test_work_that_is_done_again_is_not_failed_yet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "later", "mended"),
+    ("first", "later", "redone"),
     [
         # A name that a person gave says which work it is; that of an interpreter does not.
         ("srun -J train python3 a.py", "srun -J train python3 a.py -b 8", True),
@@ -123,13 +123,13 @@ def test_work_that_is_done_again_is_not_failed_yet() -> None:
         ("srun -o a.out ./train", "srun ./train", True),
     ],
 )
-def test_the_same_work_is_known_by_its_command(first: str, later: str, *, mended: bool) -> None:
+def test_the_same_work_is_known_by_its_command(first: str, later: str, *, redone: bool) -> None:
     job = ended(step("FAILED", "1:0", line=first), step("COMPLETED", line=later, id="1"))
-    assert (job.state is CellState.FINISHED) is mended
+    assert (job.state is CellState.FINISHED) is redone
 
 
 @pytest.mark.parametrize(
-    ("name", "later", "tasks", "mended"),
+    ("name", "later", "tasks", "redone"),
     [
         ("train", "train", "1", True),
         ("train", "train", "2", False),
@@ -138,13 +138,13 @@ def test_the_same_work_is_known_by_its_command(first: str, later: str, *, mended
     ],
 )
 def test_before_2108_the_name_has_to_say_which_work_it_is(
-    name: str, later: str, tasks: str, *, mended: bool
+    name: str, later: str, tasks: str, *, redone: bool
 ) -> None:
     job = ended(
         step("FAILED", "1:0", line="", name=name),
         step("COMPLETED", line="", name=later, tasks=tasks, id="1"),
     )
-    assert (job.state is CellState.FINISHED) is mended
+    assert (job.state is CellState.FINISHED) is redone
 
 
 MONITOR = "srun --overlap -n1 -J mon bash -c nvidia-smi dmon"
@@ -188,7 +188,7 @@ MONITOR = "srun --overlap -n1 -J mon bash -c nvidia-smi dmon"
         (step("CANCELLED", "0:15", id="extern", name="extern", line=""),),
     ],
 )
-def test_a_step_beside_the_work_says_nothing_of_it(steps: tuple[str, ...]) -> None:
+def test_a_step_that_only_watches_the_work_is_no_failure(steps: tuple[str, ...]) -> None:
     assert ended(*steps).state is CellState.FINISHED
 
 
@@ -208,7 +208,7 @@ def test_a_step_before_the_work_does_not_excuse_it() -> None:
 
 
 @pytest.mark.parametrize("word", ["CANCELLED by 0", "TIMEOUT", "FAILED", "NODE_FAIL", "PREEMPTED"])
-def test_the_end_of_the_whole_job_is_told_by_its_own_word(word: str) -> None:
+def test_the_end_of_the_whole_job_goes_before_that_of_a_step(word: str) -> None:
     steps = [step("CANCELLED", "0:15", end="200")]
     told = accounts(*steps, job=f"1:0|100|200||{word}")
     (job,) = job_table([], (), parse_accounts(told, D)).jobs

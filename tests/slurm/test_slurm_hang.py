@@ -24,7 +24,7 @@ def stalled(view: InstanceView) -> dict[str, Severity]:
     return {one.cell or "": one.severity for one in view.findings if one.kind == "stalled"}
 
 
-async def test_a_job_that_hangs_is_told_by_a_look_and_one_that_goes_on_is_not(
+async def test_one_look_reports_a_job_that_hangs_and_not_one_that_goes_on(
     slurm: Slurm, login_node: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(silence, "CLOCKS", 0.0)  # all of the cluster is on this machine

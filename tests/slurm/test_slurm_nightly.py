@@ -256,7 +256,7 @@ async def test_the_accounts_name_who_ended_each_attempt(
     booked.run("scontrol", "update", f"JobId={spot}", "StartTime=now")
     while booked.run("squeue", "-h", "-j", spot, "-o", "%T") != "RUNNING":
         pause()
-    # Its log began anew: only the accounts know of the preemption.
+    # Its log was truncated: only the accounts have the preemption.
     async with watched(make_box("login", env=booked.env), tmp_path / "state") as (room, tap):
         view = await until(room, tap, lambda view: "preempted" in kinds(view, spot))
         cell = cell_of(view, spot)

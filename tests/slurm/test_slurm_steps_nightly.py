@@ -52,7 +52,7 @@ def booked(tmp_path: Path) -> Iterator[AccountingSlurm]:
     yield from started(AccountingSlurm(tmp_path / "booked"))  # type: ignore[misc]
 
 
-async def test_the_steps_of_a_job_say_what_became_of_its_work(
+async def test_the_steps_of_a_job_show_whether_its_work_failed(
     booked: AccountingSlurm, make_box: Callable[..., Sshd], tmp_path: Path
 ) -> None:
     once = booked.root / "once"

@@ -28,7 +28,7 @@ sleep 300
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_every_task_of_the_array_is_read_and_nothing_else_is_a_cell(
+async def test_every_task_of_the_array_is_read_and_no_other_job_is_a_cell(
     slurm: Slurm, login_node: Sshd, tmp_path: Path
 ) -> None:
     other = slurm.submit("exit 3", name="test")

@@ -31,7 +31,7 @@ srun -n2 sh -c '
 """
 
 
-async def test_a_failed_task_is_told_by_the_log_of_its_job(
+async def test_a_failed_task_is_found_in_the_log_of_its_job(
     slurm: Slurm, login_node: Sshd, tmp_path: Path
 ) -> None:
     out = f"{tmp_path}/%x.%N.%3t.out"  # scontrol leaves the node and the task as they are

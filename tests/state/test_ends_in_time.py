@@ -48,7 +48,7 @@ class Cluster:
         self.listed()
 
     def check(self, at: float, epoch: int) -> list[Finding]:
-        """What one `check` at T0 + `at` finds, which reads the end of the log once."""
+        """The view of one `check` at T0 + `at`, which reads the end of the log once."""
         self.at = T0 + at
         self.begin(0, 0.0)
         self.line(f"Epoch {epoch}/400 loss: 0.5")
@@ -88,7 +88,7 @@ def test_a_job_that_falls_short_is_reported_hours_before_and_everywhere(kind: st
     assert (clock.why, clock.stage) == (words, "pace")
     assert words in "".join(line.plain for line in clocks(view, view["login"], 150))
     assert words in str(check_json(view)["clocks"])
-    assert check_json(view)["verdict"] == "healthy"  # a warning wakes nobody
+    assert check_json(view)["verdict"] == "healthy"  # a warning does not change the verdict
     assert f"  warn: time limit: 7·train: {words}" in patrol_report(view, {})
 
 
@@ -111,7 +111,7 @@ def test_nearer_to_the_limit_the_words_of_the_clock_say_it_too() -> None:
     assert found.severity is Severity.SERIOUS
 
 
-def test_a_log_that_stands_still_tells_no_pace() -> None:
+def test_a_stalled_log_has_no_pace() -> None:
     cluster = Cluster(SLURM, limit=7 * HOUR)
     cluster.at += 1800
     cluster.listed()
@@ -166,7 +166,7 @@ def test_a_job_that_was_put_back_and_begins_again_has_no_pace() -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "{", '["login", 7]', '["login", {"7·train": [1, 2]}]', "[[[" * 9_000]
 )
-def test_a_history_that_holds_anything_tells_no_pace(text: str) -> None:
+def test_a_malformed_history_has_no_pace(text: str) -> None:
     cluster = Cluster(SLURM, 24 * HOUR, watched=0)
     cluster.history.set_counter("login", "paces", text, T0)
     assert cluster.check(3 * HOUR, 36) == []

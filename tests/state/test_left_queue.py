@@ -1,4 +1,4 @@
-"""A job that its scheduler no longer lists keeps its row, and its log tells how it ended."""
+"""A job that its scheduler no longer lists keeps its row, and its end is read from its log."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Watch:
         self.name, self.metric = box.name, box.scheduler or ""
 
     def look(self, at: float, *rows: Job, **more: object) -> Watch:
-        """What the scheduler lists at `at`."""
+        """The scheduler's list at `at`."""
         self.store.apply(LinkChanged(self.name, at, LinkState("live", since=at)))
         self._sample(at, "host", Host(at, 5_000.0, "boot-1"))
         self._sample(at, self.metric, JobTable("Slurm", rows, **more))  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ class Watch:
         ("Epoch 3/40 loss: 1\nTraining finished\n", OVER, "Training finished", None, "healthy"),
     ],
 )  # fmt: skip
-def test_the_log_of_a_job_that_left_tells_how_it_ended(
+def test_the_end_of_a_job_that_left_is_read_from_its_log(
     text: str,
     state: CellState,
     why: str,
@@ -146,7 +146,7 @@ def test_a_log_that_cannot_be_read_is_named_and_the_end_is_a_finding() -> None:
     assert "/w/51.out is not there" in (cells["51"].why or "")
     assert "its log is not known" in (cells["52"].why or "")
     assert watch.kinds(T0 + 603) == {("suspicious_end", "51·van"), ("suspicious_end", "52·van")}
-    # A log of which nothing comes at all keeps nobody from the finding.
+    # A log without any line does not hold back the finding.
     late = Watch(history).look(T0 + 1_200)
     assert ("suspicious_end", "51·van") in late.kinds(T0 + 1_206)
 
@@ -248,7 +248,7 @@ def test_an_unknown_end_is_a_finding_for_a_day_and_a_row_for_three() -> None:
     assert "51" not in watch.cells(T0 + 3 * DAY + 609)
 
 
-def test_who_comes_back_after_a_week_is_still_told_and_not_after_two_months() -> None:
+def test_a_job_that_left_is_reported_after_a_week_and_not_after_two_months() -> None:
     for after, there in ((7 * DAY, True), (60 * DAY, False)):
         history = NoHistory()
         Watch(history).look(T0, job("51"))
@@ -374,7 +374,7 @@ def test_a_cluster_with_two_login_nodes_is_one_cluster() -> None:
     assert other.look(T0 + 600).cells(T0 + 620)["1"].state is BAD
 
 
-def test_what_another_process_saw_meanwhile_is_not_lost() -> None:
+def test_jobs_that_another_process_saw_meanwhile_are_kept() -> None:
     """A cockpit whose link was down for an hour, and cron's `check`."""
     history = NoHistory()
     cockpit = Watch(history).look(T0, job("1"), job("2"))
@@ -386,7 +386,7 @@ def test_what_another_process_saw_meanwhile_is_not_lost() -> None:
     assert {id: cell.state for id, cell in cells.items()} == {"1": BAD, "2": LOST, "3": LOST}
 
 
-def test_what_is_kept_is_bounded_and_counted() -> None:
+def test_kept_jobs_are_bounded_and_the_others_counted() -> None:
     watch = Watch(NoHistory())
     rows = [job(str(n), OVER, "COMPLETED", finished_at=T0 + n) for n in range(1_200)]
     watch.look(T0, job("9999"), *rows)
@@ -410,7 +410,7 @@ def test_a_job_of_kubernetes_that_was_deleted_says_that_its_log_went_too() -> No
     assert (cells["job/train"].state, cells["job/done"].state) == (LOST, OVER)
     assert "its log was deleted with it" in (cells["job/train"].why or "")
     assert watch.kinds(T0 + 620) == {("suspicious_end", "train")}
-    # A job that is made anew under the same name is a new one.
+    # A job that is created again under the same name is a new one.
     again = Watch(history, box).look(T0 + 900, row).cells(T0 + 920)
     assert again["job/train"].state is RUN
 
@@ -457,7 +457,7 @@ def test_an_odd_memory_breaks_nothing(row: str) -> None:
         assert all(cell.name.isprintable() for cell in cells.values())
 
 
-def test_the_text_of_a_memory_is_bounded_and_keeps_what_is_live() -> None:
+def test_the_stored_text_is_bounded_and_keeps_live_jobs() -> None:
     watch = Watch(NoHistory())
     path = "/w/" + "x" * 1_000
     over = [

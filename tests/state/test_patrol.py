@@ -139,7 +139,7 @@ def test_changes_in_words() -> None:
     assert changes(last, replace(last, done=0, suspicious=1)) == "+1 suspicious"
 
 
-def test_a_row_that_left_a_list_takes_nothing_back_from_what_ended_since() -> None:
+def test_a_row_that_left_a_list_does_not_lower_the_ends_since() -> None:
     tracks = {"gpus": Track(good=Reading(object(), T0 - 1))}
 
     def tick(**states: CellState) -> Tick:

@@ -192,14 +192,12 @@ BY_STEPS = "srun: Job step aborted: Waiting up to 4 seconds for job step to fini
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n" + EXIT, False),
         # A helper that ended with the script.
         (BY_STEPS + EXIT.replace("Exited with exit code 1", "Killed"), False),
-        # The script itself ran the program: no step tells of it.
+        # The script itself ran the program, so there is no step of it.
         (TRACED, True),
         (EXIT + TRACED, True),
     ],
 )
-def test_what_a_step_left_in_the_log_of_a_job_that_ended_well_is_a_remark(
-    text: str, *, grave: bool
-) -> None:
+def test_a_line_of_a_step_in_a_job_that_ended_well_is_a_remark(text: str, *, grave: bool) -> None:
     node = Node()
     more = {"exit_code": 0, "stdout": "/logs/1.out", "steps_read": True}
     node.jobs(job("1", END, "COMPLETED", **more))

@@ -242,7 +242,7 @@ def test_a_time_limit_is_one_finding_with_its_line_as_evidence(end: str) -> None
     assert "longer limit" in found.remedy
 
 
-def test_what_failed_long_before_the_time_limit_is_told_as_well() -> None:
+def test_a_failure_long_before_the_time_limit_is_reported_too() -> None:
     login = Login()
     login.log(epochs(1, 30) + RAISED + due("TIME LIMIT"))
     login.look("TIMEOUT")

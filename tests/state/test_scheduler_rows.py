@@ -1,4 +1,4 @@
-"""What a scheduler says of its jobs, in the rows of the queue, in JSON and in the sweep's table."""
+"""The fields of a scheduler's jobs, in the rows of the queue, in JSON and in the sweep's table."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_sweep_has_it_too() -> None:
 
 
 @pytest.mark.parametrize("skew", [0.0, 300.0, -300.0])
-def test_what_is_left_of_a_limit_is_by_the_clock_that_set_it(skew: float) -> None:
+def test_the_rest_of_a_limit_is_by_the_clock_that_set_it(skew: float) -> None:
     job = Job(
         "5",
         "5·a",

@@ -33,7 +33,7 @@ RUN = CellState.RUNNING
 
 
 def stamped(lines: list[str], *, last: float, gap: float) -> list[str]:
-    """The lines as `logging` prints them, in a zone that nobody knows."""
+    """The lines as `logging` prints them, in an unknown time zone."""
     times = [last - gap * (len(lines) - 1 - n) + 8 * HOUR for n in range(len(lines))]
     return [
         f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S},123 INFO {line}"
@@ -122,7 +122,7 @@ def stalls(view: InstanceView) -> list[tuple[str | None, Severity]]:
     return [(one.cell, one.severity) for one in view.findings if one.kind == "stalled"]
 
 
-def test_a_hang_of_an_hour_is_told_at_the_first_look() -> None:
+def test_a_hang_of_an_hour_is_reported_at_the_first_look() -> None:
     view = hanging().view()
     assert view.verdict is Verdict.STALLED
     assert view.because[0].startswith("1·a is silent; no line for 60 min, ")
@@ -136,7 +136,7 @@ def test_a_hang_of_an_hour_is_told_at_the_first_look() -> None:
     assert "silent" in cell_row(view, cell, 90).plain
 
 
-def test_one_that_hangs_beside_one_that_goes_on_is_a_warning() -> None:
+def test_one_of_two_jobs_that_hangs_is_a_warning() -> None:
     login = hanging()
     login.job("2·b")
     login.log(EPOCHS, 5.0, "2·b")
@@ -153,14 +153,14 @@ def test_one_that_hangs_beside_one_that_goes_on_is_a_warning() -> None:
     assert fleet_verdict(login.store.view(login.at)) == "healthy"
 
 
-def test_one_that_printed_all_within_its_first_second_is_told_as_well() -> None:
+def test_a_hang_after_a_log_of_one_second_is_reported() -> None:
     login = Login()
     login.job(age=HOUR)
     login.log(EPOCHS, HOUR)
     assert login.view().because[0].endswith("over 1000 times its usual gap")
 
 
-def test_it_ends_when_a_line_comes() -> None:
+def test_the_finding_ends_when_a_line_comes() -> None:
     login = hanging()
     assert stalls(login.view())
     login.line("Epoch 8/50 loss: 0.8")
@@ -178,7 +178,9 @@ def test_it_ends_when_a_line_comes() -> None:
         ([f"[07:20:{n:02}] step {n}/900 loss 0.5" for n in range(10, 40, 3)], "over 1000 times"),
     ],
 )
-def test_the_times_of_the_lines_tell_the_usual_gap(lines: list[str], told: str | None) -> None:
+def test_the_usual_gap_is_read_from_the_times_of_the_lines(
+    lines: list[str], told: str | None
+) -> None:
     login = Login()
     login.job(age=3 * HOUR)
     login.log(lines, HOUR, skipped=9_000_000)  # only the end of it was read
@@ -187,7 +189,7 @@ def test_the_times_of_the_lines_tell_the_usual_gap(lines: list[str], told: str |
     assert told is None or told in view.because[0]
 
 
-def test_the_stamps_of_kubectl_tell_it_at_the_first_look() -> None:
+def test_the_usual_gap_is_read_from_kubectl_stamps_at_the_first_look() -> None:
     login = Login("kubernetes")
     login.job("train-a", word="Running")
     login.log(EPOCHS, name="train-a", stamps=[NOW - HOUR + 9 * n for n in range(-6, 1)])
@@ -196,7 +198,7 @@ def test_the_stamps_of_kubectl_tell_it_at_the_first_look() -> None:
     assert "kubectl exec" in view.findings[0].remedy
 
 
-def test_lines_that_came_while_we_watched_tell_it_without_any_stamp() -> None:
+def test_the_usual_gap_is_measured_from_live_lines_without_stamps() -> None:
     login = Login("kubernetes")
     login.job("p", word="Running")
     login.log([], name="p")
@@ -223,7 +225,7 @@ def test_a_new_attempt_in_the_same_log_has_no_usual_gap_yet() -> None:
     assert "is not known yet" in (view.queue.cells[0].why or "")
 
 
-def test_two_looks_of_cron_tell_the_pace_of_a_log_of_which_only_the_end_is_read() -> None:
+def test_two_looks_of_cron_give_the_pace_of_a_log_whose_end_alone_is_read() -> None:
     history = NoHistory()
     for at, epoch, quiet in ((NOW, 100, 5.0), (NOW + 600, 160, 5.0), (NOW + 2400, 170, 1700.0)):
         login = Login(history=history, at=at)
@@ -238,7 +240,7 @@ def test_two_looks_of_cron_tell_the_pace_of_a_log_of_which_only_the_end_is_read(
     assert view.because[0] == "1·a is silent; no line for 28 min, 169 times its usual gap"
 
 
-def test_what_a_cockpit_heard_is_known_to_the_next_look() -> None:
+def test_the_rhythm_that_a_cockpit_saw_is_kept_for_the_next_look() -> None:
     history = NoHistory()
     cockpit = Login(history=history)
     cockpit.job(age=9 * HOUR)
@@ -278,7 +280,7 @@ def test_a_job_at_its_last_step_that_does_not_end_says_so() -> None:
     assert view.because[0] == said
 
 
-def test_a_bar_that_stands_still_is_a_stall() -> None:
+def test_a_stopped_progress_bar_is_a_stall() -> None:
     login = Login()
     login.job(age=3 * HOUR)
     bar = "\r".join(f" {n}%|##  | {n}0/1000 [20:0{n}<1:00:00, 6.0s/it]" for n in range(5, 10))
@@ -286,14 +288,14 @@ def test_a_bar_that_stands_still_is_a_stall() -> None:
     assert login.view().because[0] == "1·a is silent; no line for 60 min, 268 times its usual gap"
 
 
-def test_a_silence_whose_usual_length_is_not_known_is_told_in_its_row_alone() -> None:
+def test_a_silence_without_a_known_rhythm_is_only_in_its_row() -> None:
     view = twin_just_begun().view()
     assert (
         view.queue.cells[0].why == "no line for 114 min, and how often it writes is not known yet"
     )
 
 
-def test_a_finding_of_a_restart_stays_beside_that_of_a_hang() -> None:
+def test_the_finding_of_a_restart_stays_next_to_that_of_a_hang() -> None:
     login = hanging(finding="host_oom")
     login.job("2·b")
     login.log(EPOCHS, 5.0, "2·b")
@@ -327,7 +329,7 @@ def twin_buffered_in_its_directory() -> Login:
 
 
 def twin_cut_by_a_buffer() -> Login:
-    """The log ends within a line: whoever writes it keeps the rest in a buffer."""
+    """The log ends within a line: the writer keeps the rest in a buffer."""
     login = Login()
     login.job(age=3 * HOUR)
     login.log(stamped(EPOCHS, last=NOW - HOUR, gap=30.0), HOUR, open_end="2026-11-28 07:")
@@ -422,7 +424,7 @@ def twin_never_read() -> Login:
 
 
 def twin_no_date() -> Login:
-    """A box without `stat` tells no date of a file."""
+    """A box without `stat` has no dates of files."""
     login = Login()
     login.job(age=3 * HOUR)
     source = LogSource("/w/1·a.out", "1·a")
@@ -433,7 +435,7 @@ def twin_no_date() -> Login:
 
 
 def twin_clock_off_by_minutes() -> Login:
-    """The file server's clock is minutes behind that of the login node, or the login node caches the file's date."""
+    """The file server's clock is minutes slower than that of the login node, or the login node caches the file's date."""
     return hanging(quiet=STALL + 200)
 
 
@@ -454,7 +456,7 @@ TWINS = [made for name, made in list(globals().items()) if name.startswith("twin
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda made: made.__name__[5:])
-def test_no_stall_is_found_where_nothing_says_so(twin: object) -> None:
+def test_no_stall_without_evidence(twin: object) -> None:
     view = twin().view()  # type: ignore[operator]
     assert stalls(view) == []
     assert view.verdict is not Verdict.STALLED

@@ -44,7 +44,7 @@ def text(node: Node) -> str:
     return "\n".join(patrol_report(view, {}))
 
 
-def test_each_reason_stands_at_its_row_and_all_are_counted() -> None:
+def test_each_row_has_its_reason_and_all_are_counted() -> None:
     node = Logged()
     node.jobs(
         *(runs(id) for id in ("1", "2", "3", "4", "5")),
@@ -110,7 +110,7 @@ def test_beyond_the_most_that_is_read_a_row_says_how_to_have_it_read(read: int) 
         assert why == NOT_YET
 
 
-def test_rows_that_nobody_can_tell_of_are_not_counted() -> None:
+def test_rows_of_unknown_state_are_not_counted() -> None:
     node = Logged()
     node.jobs(runs("1"), period=10.0)
     node.at += 400.0

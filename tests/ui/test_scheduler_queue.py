@@ -129,7 +129,7 @@ def test_a_namespace_is_a_column_where_there_is_more_than_one() -> None:
         ({"status": None}, "running"),
     ],
 )
-def test_a_row_that_runs_says_what_is_the_matter(more: dict[str, object], words: str) -> None:
+def test_a_running_row_has_its_trouble_in_words(more: dict[str, object], words: str) -> None:
     cell = job("1", RUN, **more)
     assert status_of(seen("slurm", cell), cell)[1] == words
 
