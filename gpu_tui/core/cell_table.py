@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from gpu_tui.core.campaign import RANK, Lane, Trust
-from gpu_tui.core.listing import listed
+from gpu_tui.core.listing import in_list_order
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import Cell, CellState
 
@@ -79,7 +79,7 @@ SPLIT = re.compile(r"^(?:val|valid|validation|test|eval|best|final)[_/\-. ]+")
 
 FIXED = ("cell", "task", "box", "state")
 AFTER = ("epochs", "took", "left", "cost")
-OF_JOBS = ("limit", "restarts", "node")  # columns of a scheduler's jobs
+SCHEDULER_COLUMNS = ("limit", "restarts", "node")  # columns of a scheduler's jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +122,14 @@ def as_listed(rows: Iterable[Row]) -> list[Row]:
     """The rows of each scheduler in the order of its list, with one row for the waiting tasks of an array."""
     shown: list[Row] = []
     for _, group in groupby(rows, key=lambda row: row.box):
-        of = list(group)
-        if of[0].scheduled:
-            by_cell = {id(row.cell): row for row in of}
-            of = [
-                by_cell.get(id(cell)) or replace(of[0], cell=cell, cost=None)
-                for cell in listed(row.cell for row in of)
+        own = list(group)
+        if own[0].scheduled:
+            by_cell = {id(row.cell): row for row in own}
+            own = [
+                by_cell.get(id(cell)) or replace(own[0], cell=cell, cost=None)
+                for cell in in_list_order(row.cell for row in own)
             ]
-        shown += of
+        shown += own
     return shown
 
 
@@ -155,7 +155,9 @@ def metric_title(name: str) -> str:
 
 def columns_of(rows: Sequence[Row]) -> tuple[str, ...]:
     """Every column that the table can be sorted by; a metric is `metric:NAME`."""
-    jobs = (name for name in OF_JOBS if any(value_of(row, name) is not None for row in rows))
+    jobs = (
+        name for name in SCHEDULER_COLUMNS if any(value_of(row, name) is not None for row in rows)
+    )
     return (*FIXED, "loss", *(f"metric:{name}" for name in metrics_of(rows)), *AFTER, *jobs)
 
 
@@ -235,7 +237,7 @@ def best_of(rows: Sequence[Row], columns: Iterable[str]) -> Best:
             tasks[row.cell.task].append(row)
     best: dict[tuple[str | None, str], float] = {}
     for column in columns:
-        own = column in (*FIXED, *AFTER, *OF_JOBS)
+        own = column in (*FIXED, *AFTER, *SCHEDULER_COLUMNS)
         way = 0 if own else direction(column.removeprefix("metric:"))
         for task, ended in tasks.items() if way else ():
             values = [

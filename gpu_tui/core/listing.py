@@ -20,7 +20,7 @@ _PLACES = {
 }
 
 
-def listed(cells: Iterable[Cell]) -> list[Cell]:
+def in_list_order(cells: Iterable[Cell]) -> list[Cell]:
     """Running cells, then those with a bad end or an unknown one, then waiting ones, then the rest; of what has ended
     the newest first. The waiting tasks of an array are one cell, whose `tasks` is their number.
     """
@@ -51,14 +51,14 @@ def _folded(cells: Sequence[Cell]) -> Iterator[Cell]:
     for cell in cells:
         if (task := _waiting_task(cell)) is not None:
             groups.setdefault((task[0], cell.reason, cell.why), []).append((task[1], cell))
-    told: set[tuple[str, str | None, str | None]] = set()
+    folded: set[tuple[str, str | None, str | None]] = set()
     for cell in cells:
         task = _waiting_task(cell)
         key = None if task is None else (task[0], cell.reason, cell.why)
         if key is None or len(groups[key]) < 2:
             yield cell
-        elif key not in told:
-            told.add(key)
+        elif key not in folded:
+            folded.add(key)
             yield _fold(key[0], groups[key])
 
 

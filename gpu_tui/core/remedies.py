@@ -77,7 +77,7 @@ RANK = "rank"  # of a job whose ranks are not all there
 # By kind: the remedy of a finding about a job that a scheduler runs.
 OF_JOBS = {
     RANK: "A rank is gone, and the others still hold their GPUs. Read the log of that rank first; most launchers cannot go on without it.",
-    RESTART: "It runs again. Read why the attempt before ended (kubectl logs --previous), and whether this one resumes from its checkpoint.",
+    RESTART: "It runs again. Read why the attempt before ended (kubectl logs --previous, sacct -D), and whether this one resumes from its checkpoint.",
     "missing_cell": "It cannot start as it is. Fix the reason that is named (kubectl describe pod, scontrol show job), or cancel it.",
     "network": "Look at its node (kubectl get nodes). The cluster replaces a job's pod some minutes after its node is lost.",
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import BOUNDS, FIRST_LOOK, Finding
-from gpu_tui.core.listing import listed as in_list
+from gpu_tui.core.listing import in_list_order
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.number import told_amount
 from gpu_tui.core.queue_words import BAD, queue_words, sweep_words
@@ -424,7 +424,7 @@ def _cells(one: InstanceView) -> Iterator[str]:
     """The cells by state, one line per state."""
     for state in CellState:
         cells = [cell for cell in one.queue.cells if cell.state is state]
-        cells = cells if one.instance.scheduler is None else in_list(cells)
+        cells = cells if one.instance.scheduler is None else in_list_order(cells)
         if cells:
             word = say("finished by its log") if state is CellState.FINISHED else say(state.value)
             yield f"{word}: {indexed(cells)}"

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gpu_tui.core.listing import listed
+from gpu_tui.core.listing import in_list_order
 from gpu_tui.core.sweep import Cell, CellState
 
 WAIT, RUN, END, BAD = CellState.PENDING, CellState.RUNNING, CellState.FINISHED, CellState.FAILED
@@ -23,20 +23,20 @@ def array(*numbers: int, **more: object) -> list[Cell]:
 
 
 def test_the_waiting_tasks_of_an_array_are_one_line_that_counts_them() -> None:
-    rows = listed([cell("73_0", RUN), cell("73_1", RUN), *array(*range(2, 300)), cell("80")])
+    rows = in_list_order([cell("73_0", RUN), cell("73_1", RUN), *array(*range(2, 300)), cell("80")])
     assert [(row.name, row.tasks) for row in rows] == [
         ("73_0·a", 1), ("73_1·a", 1), ("73_[2-299%2]·a", 298), ("80·a", 1),
     ]  # fmt: skip
 
 
 def test_the_line_stays_the_same_line_while_its_tasks_begin() -> None:
-    keys = {listed(array(*range(first, 9)))[0].key for first in range(7)}
+    keys = {in_list_order(array(*range(first, 9)))[0].key for first in range(7)}
     assert len(keys) == 1
 
 
 def test_tasks_with_another_reason_are_another_line() -> None:
     held = [cell(f"73_{n}", reason="JobHeldUser") for n in (4, 5)]
-    rows = listed([*array(2, 3, 7), *held])
+    rows = in_list_order([*array(2, 3, 7), *held])
     assert [row.name for row in rows] == ["73_[2-3,7%2]·a", "73_[4-5]·a"]
     assert len({row.key for row in rows}) == 2
 
@@ -53,7 +53,7 @@ def test_tasks_with_another_reason_are_another_line() -> None:
     ],
 )
 def test_only_waiting_tasks_of_one_array_are_folded(cells: list[Cell]) -> None:
-    assert listed(cells) == cells
+    assert in_list_order(cells) == cells
 
 
 def test_order_is_running_then_bad_ends_then_waiting_then_the_rest() -> None:
@@ -62,7 +62,18 @@ def test_order_is_running_then_bad_ends_then_waiting_then_the_rest() -> None:
         cell("5", CellState.CANNOT_TELL), cell("6", BAD, finished_at=30.0), cell("7", END, finished_at=40.0),
         cell("8", CellState.SKIPPED), cell("9", RUN), cell("10", CellState.SKIPPED, finding="missing_cell"),
     ]  # fmt: skip
-    assert [row.job for row in listed(rows)] == ["4", "9", "6", "2", "5", "10", "3", "7", "1", "8"]
+    assert [row.job for row in in_list_order(rows)] == [
+        "4",
+        "9",
+        "6",
+        "2",
+        "5",
+        "10",
+        "3",
+        "7",
+        "1",
+        "8",
+    ]
 
 
 def test_every_task_is_counted_whatever_the_order() -> None:
@@ -75,7 +86,7 @@ def test_every_task_is_counted_whatever_the_order() -> None:
         )
         for n in range(300)
     ]
-    rows = listed(cells)
+    rows = in_list_order(cells)
     assert sum(row.tasks for row in rows) == len(cells)
     for state in CellState:
         assert sum(r.tasks for r in rows if r.state is state) == sum(

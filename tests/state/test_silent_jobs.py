@@ -435,7 +435,7 @@ def twin_no_date() -> Login:
 
 
 def twin_clock_off_by_minutes() -> Login:
-    """The file server's clock is minutes slower than that of the login node, or the login node caches the file's date."""
+    """The file server's clock is minutes behind that of the login node, or the login node caches the file's date."""
     return hanging(quiet=STALL + 200)
 
 

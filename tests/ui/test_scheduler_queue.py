@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_tui.core.listing import listed
+from gpu_tui.core.listing import in_list_order
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
@@ -52,7 +52,7 @@ def seen(kind: str, *cells: Cell) -> InstanceView:
 
 
 def drawn(kind: str, cells: tuple[Cell, ...], width: int) -> list[str]:
-    of, rows = seen(kind, *cells), listed(cells)
+    of, rows = seen(kind, *cells), in_list_order(cells)
     sheet = sheet_of(kind, rows, width)
     return [line.plain for line in (head(sheet), *(row(of, cell, sheet) for cell in rows))]
 
@@ -95,7 +95,7 @@ def test_no_line_is_wider_than_its_pane(kind: str) -> None:
     odd = job("9", WAIT, "训练" * 40, reason="x" * 200, node="n" * 200, status="y" * 90, age_seconds=1e12,
               limit_seconds=1e12, gpus=99_999, restarts=999_999, why="z" * 900)  # fmt: skip
     for width in range(30, 200, 7):
-        of, cells = seen(kind, *SLURM, *KUBE, odd), listed((*SLURM, *KUBE, odd))
+        of, cells = seen(kind, *SLURM, *KUBE, odd), in_list_order((*SLURM, *KUBE, odd))
         sheet = sheet_of(kind, cells, width)
         lines = [head(sheet), *(row(of, cell, sheet) for cell in cells)]
         assert {line.cell_len for line in lines} == {lines[0].cell_len}
@@ -147,7 +147,7 @@ async def test_enter_on_an_array_that_waits_says_so_and_on_a_job_shows_its_log(
     async with app.run_test(size=(160, 45)) as pilot:
         await pilot.press("4")
         pane = app.screen.query_one(QueuePane)
-        keys = [cell.key for cell in listed(SLURM)]
+        keys = [cell.key for cell in in_list_order(SLURM)]
         pane.rows.point(keys[3])
         await pilot.press("enter")
         await pilot.pause()

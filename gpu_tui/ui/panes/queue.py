@@ -9,7 +9,7 @@ from textual import on
 from textual.message import Message
 from textual.widget import Widget
 
-from gpu_tui.core.listing import listed
+from gpu_tui.core.listing import in_list_order
 from gpu_tui.core.speech import headed, say
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.thinned import even
@@ -112,7 +112,7 @@ class QueuePane(Pane):
             return
         kept = [cell for cell in view.queue.cells if self._fits.keeps(_words(cell))]
         kind = view.instance.scheduler
-        cells = kept if kind is None else listed(kept)
+        cells = kept if kind is None else in_list_order(kept)
         sheet = None if kind is None else jobs.sheet_of(kind, cells, width)
         look = None if sheet is None else sheet.look
         keys = [cell.key for cell in cells]
