@@ -14,7 +14,7 @@ from math import inf
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.job_scope import in_scope
-from gpu_tui.core.jobs import ENDED, Job, JobTable
+from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.left_queue import LeftQueue
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.log_cells import CELL, CellLog, cell_logs, worth_reading
@@ -80,13 +80,14 @@ class Cells:
         self.selected: str | None = None
         scheduler = SCHEDULERS.get(instance.scheduler or "")
         self._left = {scheduler.name: LeftQueue()} if scheduler else {}
+        self._most = READ_OF_JOBS if scheduler else READ_MOST
 
     def recall(self, metric: str, table: JobTable) -> None:
         """What an earlier watch saw, before anything else is told: the logs of who is gone since are read."""
         if metric in self._left:
             self._left[metric].recall(table.jobs)
         else:
-            self._jobs[metric] = _jobs_of(table)
+            self._jobs[metric] = _jobs_of(table, self._most)
 
     @property
     def logged(self) -> bool:
@@ -134,12 +135,11 @@ class Cells:
 
     def others(self, followed: Collection[LogSource]) -> list[Unfollowed]:
         """The logs to poll: those of runs first, then the newest first. Together with the `followed` ones at most
-        READ_MOST; on the login node of a scheduler also those of all running jobs, at most READ_OF_JOBS.
+        READ_MOST, on the login node of a scheduler READ_OF_JOBS.
         """
         told: dict[str, Unfollowed] = {}
         for source in sorted(self.tails(sys.maxsize), key=self._is_further):
             told[source.path] = Unfollowed(source, over=False)
-        running = len(told)
         aged: dict[LogSource, tuple[bool, float]] = {}  # (it is a further log of its job, its age)
         for log in self._worth():
             aged.update(dict.fromkeys(self.sources(log.cell), (False, -log.mtime)))
@@ -151,11 +151,8 @@ class Cells:
         for source in sorted(aged, key=aged.__getitem__):
             told.setdefault(one_spelling(source.path), Unfollowed(source, over=True))
         paths = {source.path for source in followed}
-        room = READ_MOST
-        if self._instance.scheduler is not None:
-            room = min(READ_OF_JOBS, READ_MOST + running)
         found = [one for one in told.values() if one.source.path not in paths]
-        found = found[: max(0, room - len(paths))]
+        found = found[: max(0, self._most - len(paths))]
         return [replace(one, stamp=self._files.get(one.source.path)) for one in found]
 
     def _is_further(self, source: LogSource) -> bool:
@@ -279,7 +276,7 @@ class Cells:
     def _take_jobs(self, metric: str, table: JobTable, at: float) -> bool:
         known = self._jobs.get(metric)
         table, _ = in_scope(table, self._instance, at + (self._ahead or 0.0))
-        told = _jobs_of(self._renamed(table) if metric == LEFT.name else table)
+        told = _jobs_of(self._renamed(table) if metric == LEFT.name else table, self._most)
         if known is not None and metric in FORGETFUL:
             told = _with_gone(told, known)
         self._jobs[metric] = told
@@ -319,7 +316,7 @@ class _Jobs:
     guesses: frozenset[LogSource] = frozenset()
 
 
-def _jobs_of(table: JobTable) -> _Jobs:
+def _jobs_of(table: JobTable, most: int) -> _Jobs:
     logs: dict[str, tuple[LogSource, ...]] = {}
     guesses: set[LogSource] = set()
     for job in table.jobs:
@@ -330,13 +327,13 @@ def _jobs_of(table: JobTable) -> _Jobs:
             guesses |= {one for one in logs[job.name] if one.path not in named}
     live = [job for job in table.jobs if job.live and job.name in logs]
     live.sort(key=lambda job: job.started_at or 0.0, reverse=True)
-    over = [job for job in table.jobs if job.name in logs and _is_over(job)]
+    over = [job for job in table.jobs if job.name in logs and job.has_stopped]
     over.sort(key=_ended_at)
     taken = {source.path for job in live for source in logs[job.name]}
     # What a running job still writes into is not the log of one that ended.
     ended = [
         job.name
-        for job in over[-READ_MOST:]
+        for job in over[-most:]
         if not any(source.path in taken for source in logs[job.name])
     ]
     files = frozenset(path for job in table.jobs for path in (job.stdout, job.stderr) if path)
@@ -351,15 +348,6 @@ def _ended_at(job: Job) -> float:
     """
     only = job.waits_again or job.state is CellState.CANNOT_TELL
     return inf if only else job.finished_at or 0.0
-
-
-def _is_over(job: Job) -> bool:
-    """Whether the job ran and ended; not every list says when. One that was put back into its queue has a log."""
-    return (
-        job.waits_again
-        or job.finished_at is not None
-        or job.state in (*ENDED, CellState.CANNOT_TELL)
-    )
 
 
 def _with_gone(told: _Jobs, known: _Jobs) -> _Jobs:

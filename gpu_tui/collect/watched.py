@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from posixpath import splitext
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
-from gpu_tui.core.logs import CELL_TAILS, LogSource
+from gpu_tui.core.logs import CELL_TAILS, READ_MOST, LogSource
 from gpu_tui.core.metrics import ROSTER
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.sample import Failure, FailureKind, Track
@@ -336,13 +337,14 @@ class Watched:
         await self._opened_all(followed)
         left = {one.source: one for one in sorted(due, key=self._place)}
         known, why = {*followed, *(one.source for one in others)}, BROKEN
-        for _ in range(HANGS_MOST):
-            if not left or self._changed.is_set():
-                break
+        hangs = 0
+        while left and hangs < HANGS_MOST and not self._changed.is_set():
+            # Each look has its budget of bytes: many ended logs take several looks, which leaves enough for each.
+            most = max(READ_MOST, sum(not one.over for one in left.values()))
             try:
                 look = await self._ends.read(
                     connection,
-                    {source: one.over for source, one in left.items()},
+                    {source: one.over for source, one in islice(left.items(), most)},
                     known.difference(self._twins),
                     self._failed,
                     self._changed.is_set,
@@ -363,7 +365,10 @@ class Watched:
                     self._failed.discard(source)
                     self._twins[source] = one.stamp.inode if one.stamp else None
             if look.hung is None:
+                if look.done:
+                    continue
                 break
+            hangs += 1
             self._hung.add(look.hung)
             left.pop(look.hung)
             why = HUNG

@@ -110,6 +110,13 @@ class Job:
         """It waits after an earlier attempt, which has a log."""
         return self.state is CellState.PENDING and bool(self.restarts)
 
+    @property
+    def has_stopped(self) -> bool:
+        """It ran and does not run now: it ended, was suspended, or was put back into its queue. Not every list says when."""
+        waits = self.state is CellState.PENDING and self.started_at is not None
+        over = self.finished_at is not None or self.state in (*ENDED, CellState.CANNOT_TELL)
+        return waits or self.waits_again or over
+
 
 @dataclass(frozen=True, slots=True)
 class JobTable:

@@ -202,7 +202,8 @@ class Queue:
     `doubts` are the sentences in which the log contradicts itself; `notes` say what else to know of the counts.
     `unplanned` are names that QUEUE DONE lists as failed and that are no cell of this queue. `unread_logs` counts
     logs of cells that are not read because newer ones are; of a scheduler, its running jobs whose log is not read, and
-    `unread_why` how many of them for which reason. `not_counted`: by reason, how many listed jobs are no cells.
+    `unread_why` how many of them for which reason. `unread_ends`: of a scheduler, the logs of jobs that do not run any
+    more which are not read. `not_counted`: by reason, how many listed jobs are no cells.
     """
 
     cells: tuple[Cell, ...] = ()
@@ -219,6 +220,7 @@ class Queue:
     more: bool = False
     unread_logs: int = 0
     unread_why: Mapping[str, int] = field(default_factory=dict)
+    unread_ends: int = 0
     not_counted: Mapping[str, int] = field(default_factory=dict)
 
     def count(self, *states: CellState) -> int:

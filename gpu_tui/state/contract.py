@@ -295,7 +295,18 @@ def _queue(queue: Queue, view: InstanceView) -> Json | None:
 
 
 def logs_not_read(queue: Queue) -> str | None:
-    """`12 older logs not read`, `9 of 15 running logs not read (9 not yet)`; None if every log of a cell is read."""
+    """`12 older logs not read`, `9 of 15 running logs not read (9 not yet), 20 logs of ended jobs not read`; None if every
+    log of a cell is read.
+    """
+    number = queue.unread_ends
+    ends = say("{number} logs of ended jobs not read", number=number) if number else None
+    if number == 1:
+        ends = say("1 log of an ended job not read")
+    told = [words for words in (_of_running_not_read(queue), ends) if words]
+    return ", ".join(told) or None
+
+
+def _of_running_not_read(queue: Queue) -> str | None:
     if not queue.unread_logs:
         return None
     if queue.unread_why:

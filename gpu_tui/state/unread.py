@@ -18,7 +18,7 @@ from gpu_tui.core.log_cells import (
     cell_logs,
     worth_reading,
 )
-from gpu_tui.core.logs import READ_MOST, READ_OF_JOBS
+from gpu_tui.core.logs import READ_MOST, READ_OF_JOBS, one_spelling
 from gpu_tui.core.readings import FileTable
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.witness import box_time
@@ -100,20 +100,24 @@ def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
 
 
 def ends_unread(kept: InstanceState, now: float) -> bool:
-    """Whether the log of a scheduler's job that is over, or was put back into its queue, is still to be read.
+    """Whether the log of a scheduler's job that does not run any more is still to be read."""
+    unread = unread_ends(kept, now)
+    most = READ_OF_JOBS if kept.instance.scheduler == "slurm" else READ_MOST
+    return bool(unread) and len(kept.logs.paths) < most
 
-    False if there are more logs than are read at once: the older ones are not waited for.
+
+def unread_ends(kept: InstanceState, now: float) -> frozenset[str]:
+    """The logs of a scheduler's jobs that do not run any more which were not read, though nothing says that they cannot
+    be: those of the oldest ends where there are too many, or those that a look has not come to so far.
     """
     metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
     table = kept.fresh(metric, now) if metric is not None else None
     if table is None or not kept.link.live:
-        return False
+        return frozenset()
+    table = kept.left[metric.name].complete(table, {}, now)
     table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
-    logs = [(job.stdout, job.live) for job in table.jobs if job.stdout is not None]
-    if len(logs) > READ_MOST:
-        return False
-    read = kept.logs.paths | kept.logs.failed.keys()
-    return any(not live and path not in read for path, live in logs)
+    logs = {one_spelling(job.stdout) for job in table.jobs if job.stdout and job.has_stopped}
+    return frozenset(logs.difference(map(one_spelling, kept.logs.paths)))
 
 
 def _unread(job: Job, failed: Mapping[str, str], opened: Collection[str]) -> str | None:

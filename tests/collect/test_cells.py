@@ -180,12 +180,35 @@ def test_all_running_logs_of_a_scheduler_are_read_and_the_newest_that_ended_afte
     assert [path.endswith(".err") for path in live] == sorted(p.endswith(".err") for p in live)
     assert [one.over for one in others] == sorted(one.over for one in others)
     after = {one.source.path for one in others if one.over}
-    assert after == {f"/l/{n}.{end}" for n in range(11, 31) for end in ("out", "err")}
+    assert after == {f"/l/{n}.{end}" for n in range(1, 31) for end in ("out", "err")}
     # Of a sweep that is larger than this, every task has one log read before any has two.
     cells.sampled(jobs(*(both(n, CellState.RUNNING) for n in range(1, 501))))
     read = {*cells.tails(6), *(one.source for one in cells.others(cells.tails(6)))}
     assert len(read) == READ_OF_JOBS
     assert sum(source.path.endswith(".out") for source in read) >= READ_OF_JOBS - 3
+
+
+def test_all_ended_logs_of_a_scheduler_are_read_and_of_too_many_the_newest() -> None:
+    """An array of 100 tasks may be over before the first look: each of them may have ended with NaN."""
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    over = [
+        replace(
+            job(str(n), CellState.FINISHED, at=float(n), stdout=f"/l/{n}.out"),
+            finished_at=1_000.0 + n,
+        )
+        for n in range(1, READ_OF_JOBS + 51)
+    ]
+    cells.sampled(jobs(*over[:100]))
+    assert {one.source.path for one in cells.others(())} == {f"/l/{n}.out" for n in range(1, 101)}
+    cells.sampled(jobs(*over))
+    read = [one.source.path for one in cells.others(())]
+    assert read == [f"/l/{n}.out" for n in range(READ_OF_JOBS + 50, 50, -1)]
+
+
+def test_the_log_of_a_suspended_job_is_read_as_far_as_it_came() -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    cells.sampled(jobs(job("1", CellState.PENDING, at=1.0, stdout="/l/1.out")))
+    assert [(one.source.path, one.over) for one in cells.others(())] == [("/l/1.out", True)]
 
 
 def test_a_log_that_jobs_share_is_tailed_once_for_the_newest_or_the_selected() -> None:

@@ -110,6 +110,46 @@ def test_beyond_the_most_that_is_read_a_row_says_how_to_have_it_read(read: int) 
         assert why == NOT_YET
 
 
+def ended(id: str, **more: object):  # type: ignore[no-untyped-def]
+    return job(id, END, stdout=f"/l/{id}.out", **more)
+
+
+def test_a_look_waits_for_the_logs_of_all_jobs_that_ended_and_counts_those_not_read() -> None:
+    node = Logged()
+    ids = [str(id) for id in range(1, 101)]
+    node.jobs(*map(ended, ids))
+    node.read(*ids[:40])
+    assert node.view().settling
+    assert "60 logs of ended jobs not read" in text(node)
+    node.read(*ids[40:98])
+    node.fails("99", "is not there")
+    assert node.view().settling
+    assert "1 log of an ended job not read" in text(node)
+    node.read("100")
+    assert not node.view().settling
+    assert "not read" not in text(node)
+
+
+def test_a_look_does_not_wait_for_more_ended_logs_than_are_read() -> None:
+    node = Logged()
+    ids = [str(id) for id in range(1, READ_OF_JOBS + 31)]
+    node.jobs(*map(ended, ids))
+    node.read(*ids[30:])
+    assert not node.view().settling
+    assert "30 logs of ended jobs not read" in text(node)
+
+
+def test_a_look_waits_for_the_logs_of_jobs_that_left_the_queue() -> None:
+    node = Logged()
+    node.jobs(runs("1"), runs("2"))
+    node.read("1", "2")
+    node.jobs(runs("1"), runs("2"), runs("3"))
+    node.jobs(runs("1"))
+    assert node.view().settling
+    node.read("3")
+    assert not node.view().settling
+
+
 def test_rows_of_unknown_state_are_not_counted() -> None:
     node = Logged()
     node.jobs(runs("1"), period=10.0)
