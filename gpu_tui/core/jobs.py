@@ -17,6 +17,7 @@ from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
 # Sources that keep no record of ends: their jobs were seen as a pane, a process or a log.
 SEEN = frozenset({"tmux", "nohup", "nohup.out", "logs"})
+NO_STEP_RUNS = "no step runs"  # of a job whose step failed, and whose script goes on
 SHELL = "shell"  # the word for a pane of tmux of which tmux itself tells nothing else
 ENDED = frozenset(
     {CellState.FINISHED, CellState.SYNC_FAILED, CellState.FAILED, CellState.SUSPICIOUS}

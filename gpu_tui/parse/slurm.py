@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.jobs import JOBS_KEPT, NO_STEP_RUNS, Job, JobTable
 from gpu_tui.core.left_queue import NOT_QUEUED
 from gpu_tui.core.log_cells import NOT_YET
 from gpu_tui.core.logs import may_follow
@@ -491,7 +491,7 @@ def _by_steps(
         says.append(f"{failed.says}, and the script went on to exit 0")
         return CellState.SUSPICIOUS, failed.finding or None
     if state is CellState.RUNNING:
-        says.append(f"{failed.says}, and {'the script goes on' if failed.runs else 'no step runs'}")
+        says.append(f"{failed.says}, and {'the script goes on' if failed.runs else NO_STEP_RUNS}")
         return state, finding if failed.by_user else failed.finding or "crashed"
     says.append(failed.says)
     return state, failed.finding

@@ -21,7 +21,6 @@ FIRST_SECONDS = 60.0  # in which every probe has answered
 AT_ONCE = 5.0  # seconds between a line's arrival here and the date of its log
 SLACK = 60.0  # seconds by which two clocks, or two logs, may differ about one moment
 WENT_ON, BEGAN_ANEW = " (the run went on)", " (a run began anew after it)"
-STEPS_GOOD = " (by its steps the job ended well)"
 _HEAD = "(most recent call last)"
 _EXIT = re.compile(r"\bexit (\d{1,3})\b")
 CELLS_KEPT = 500  # a hostile log may name no end of cells: the oldest make room
@@ -162,6 +161,8 @@ class Book:
             ended, without = ("crashed", cell, None) in self._now, self._explained_by_end(cell)
             shown = [*alarms.shown(ended=ended, without=without)]
             for alarm in (one for one in shown if not _named_below(one, shown)):
+                if self._is_made_good(alarm, cell):
+                    continue
                 if cell is not None or self._copied_from(alarm) is None:
                     yield alarm
 
@@ -241,7 +242,7 @@ class Book:
         for cell in [*self._logged, *(self.recalled.keys() - self._logged.keys())]:
             labels = set(self._explained_by_end(cell))
             for alarm in (*self.shown(cell), *self._recalled(cell)):
-                if alarm.label not in labels:
+                if alarm.label not in labels and not self._is_made_good(alarm, cell):
                     labels.add(alarm.label)
                     yield self._of_log(alarm, cell, since(cell, alarm))
 
@@ -263,9 +264,6 @@ class Book:
         return alarm.path in paths or (alarms is not None and alarms.of_a_step(alarm))
 
     def _of_log(self, alarm: Alarm, cell: str | None, words: str | None) -> Finding:
-        made_good = self._is_made_good(alarm, cell) and not alarm.past
-        if made_good:
-            alarm = replace(alarm, severity=Severity.WARN)
         cause, says = self.cause(cell), self.says.get(cell or "")
         kind, severity = alarm.kind, alarm.severity
         if says is not None and alarm.label == "preempted":
@@ -279,7 +277,7 @@ class Book:
             instance=self.instance,
             evidence=(f"{words}; " if words else "")
             + alarm.told
-            + (STEPS_GOOD if made_good else _behind(alarm))
+            + _behind(alarm)
             + self._exit(cell, alarm),
             source=f"log:{alarm.path}:{alarm.number + 1}",
             remedy=remedy(kind),

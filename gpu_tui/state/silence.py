@@ -18,7 +18,7 @@ from statistics import median
 from gpu_tui.core import metrics
 from gpu_tui.core.course import Course
 from gpu_tui.core.facts import span
-from gpu_tui.core.jobs import Job
+from gpu_tui.core.jobs import NO_STEP_RUNS, Job
 from gpu_tui.core.log_cells import AHEAD
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.pulse import BEAT, GAPS_NEEDED, Beats, Rhythm, rhythm_of, silent_after
@@ -61,7 +61,9 @@ def with_silence(kept: InstanceState, queue: Queue, now: float) -> Queue:
         rhythm = None
         if logs.wrote is not None:
             anchor, rhythm = logs.start() or anchor or logs.place(), logs.rhythm()
-            if now - logs.moved > kept.instance.stall_after:
+            # A job whose step failed and that runs no other one is silent because of that.
+            works = NO_STEP_RUNS not in (job.why or "")
+            if works and now - logs.moved > kept.instance.stall_after:
                 rhythm = rhythm or logs.rhythm_of_text() or logs.pace(anchor) or before
                 cells[place] = _judged(kept, cell, logs, rhythm, now)
         if rhythm is None or before is None:

@@ -11,7 +11,7 @@ from gpu_tui.core.campaign import running_left
 from gpu_tui.core.events import LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
-from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.jobs import NO_STEP_RUNS, Job, JobTable
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import FileStat, FileTable, Host
 from gpu_tui.core.sample import Failure, FailureKind, Reading
@@ -300,6 +300,17 @@ def test_the_finding_of_a_restart_stays_next_to_that_of_a_hang() -> None:
     login.job("2·b")
     login.log(EPOCHS, 5.0, "2·b")
     assert {one.kind for one in login.view().findings} == {"stalled", "host_oom"}
+
+
+def test_a_job_whose_step_failed_is_not_also_reported_as_a_hang() -> None:
+    why = f"step 0 FAILED exit 1, and {NO_STEP_RUNS}"
+    cluster = hanging(why=why, finding="crashed")
+    (finding,) = cluster.view().findings
+    assert (finding.kind, "no line for" in finding.evidence) == ("crashed", False)
+    assert cluster.view().queue.cells[0].why == f"RUNNING: {why}"
+    # While another step runs, that one may hang.
+    cluster = hanging(why="step 0 FAILED exit 1, and the script goes on", finding="crashed")
+    assert "no line for" in (cluster.view().queue.cells[0].why or "")
 
 
 def test_a_log_that_is_read_again_counts_though_no_line_comes() -> None:
