@@ -7,6 +7,7 @@ before reached is known only from an earlier look.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -63,16 +64,22 @@ class Attempts:
         self._changed = False
 
     def around(self, cell: str, line: Alarm, log: LogBuffer) -> Alarm:
-        """The line of an end with the last epoch before it and the first one after it.
+        """The line of an end with the last epoch of its attempt and the first one of the next attempt.
 
-        Of many lines that came at once only some are read, so this reads those around the line again.
+        Of many lines that came at once only some are read, so this reads those around the line again. A program may
+        write for some time after it was told to end (KillWait, 30 s by default): the next attempt begins with an earlier
+        epoch, if it does not go on with the next one.
         """
         known = self._lines.get(cell)
         if known is not None and known[0] == line and known[1] == log.end:
             return known[2]
         before = range(line.number - 1, max(log.first, line.number - AROUND) - 1, -1)
         after = range(max(log.first, line.number + 1), min(log.end, line.number + AROUND))
-        reached, begun = _first_epoch(log, before), _first_epoch(log, after)
+        reached, later = next(_epochs(log, before), None), [*_epochs(log, after)]
+        begun = later[0] if later else None
+        fell = next((at for at in range(1, len(later)) if later[at] < later[at - 1]), None)
+        if fell is not None and reached is not None and later[0] in (reached, reached + 1):
+            reached, begun = later[fell - 1], later[fell]
         found = replace(
             line,
             reached=line.reached if reached is None else reached,
@@ -125,7 +132,9 @@ class Attempts:
     ) -> _Known:
         """With how far the attempt before came, and where the present one began."""
         if line is not None and line.reached is not None:  # one log holds both
-            known = replace(known, reached=line.reached, before="epoch", exact=True)
+            later = at if waits and unit == "epoch" else None  # written after it was told to end
+            reached = max(line.reached, later or 0)
+            known = replace(known, reached=reached, before="epoch", exact=True)
             return known if waits else replace(known, began=line.begun)
         if waits:  # its log still is that of the attempt before
             seen = at is not None and course is not None
@@ -193,12 +202,11 @@ class Attempts:
         return known if box == self._box else {}
 
 
-def _first_epoch(log: LogBuffer, numbers: range) -> int | None:
+def _epochs(log: LogBuffer, numbers: range) -> Iterator[int]:
     for number in numbers:
         progress = progress_of(log.text(number))
         if progress is not None and progress.epoch is not None and progress.phase is None:
-            return progress.epoch
-    return None
+            yield progress.epoch
 
 
 def _known(row: dict[str, Any]) -> tuple[str, _Known]:

@@ -357,6 +357,28 @@ def test_a_preempted_job_that_runs_again_says_what_that_cost(
     assert (found.severity, found.key) == (Severity.WARN, waits.key)
 
 
+@pytest.mark.parametrize(("first", "words"), [
+    (1, "preempted after epoch 9; ran again from epoch 1, 9 epochs lost"),
+    (8, "preempted after epoch 9; ran again from epoch 8, 2 epochs lost"),
+])  # fmt: skip
+@pytest.mark.parametrize("seen", [True, False])  # between the attempts
+def test_what_a_program_writes_after_it_was_told_to_end_is_of_that_attempt(
+    first: int, words: str, *, seen: bool
+) -> None:
+    login = Login()
+    login.look("RUNNING")
+    login.log(epochs(1, 7) + due("PREEMPTION") + epochs(8, 9))
+    if seen:
+        login.look("PENDING", 1, why="BeginTime", node="")
+        cell = login.cell()
+        assert cell.epoch == 9
+        assert "preempted after epoch 9, back in the queue" in (cell.why or "")
+        assert login.findings()[0].evidence.startswith("preempted after epoch 9")
+    login.look("RUNNING", 1)
+    login.log(epochs(first, first + 2))
+    assert login.cell().why == f"RUNNING: {words}; restarted 1 time"
+
+
 def test_a_restart_between_two_looks_is_noticed_by_its_count() -> None:
     login = Login()
     login.look("RUNNING")
