@@ -79,8 +79,8 @@ class Cells:
         self._written: dict[str, str] = {}  # log -> the job that ran and wrote it, the newest last
         self.selected: str | None = None
         scheduler = SCHEDULERS.get(instance.scheduler or "")
-        self._left = {scheduler.name: LeftQueue()} if scheduler else {}
         self._most = READ_OF_JOBS if scheduler else READ_MOST
+        self._left = {scheduler.name: LeftQueue()} if scheduler else {}
 
     def recall(self, metric: str, table: JobTable) -> None:
         """What an earlier watch saw, before anything else is told: the logs of who is gone since are read."""
@@ -317,6 +317,7 @@ class _Jobs:
 
 
 def _jobs_of(table: JobTable, most: int) -> _Jobs:
+    """`most`: how many of the jobs that ended have their logs read."""
     logs: dict[str, tuple[LogSource, ...]] = {}
     guesses: set[LogSource] = set()
     for job in table.jobs:

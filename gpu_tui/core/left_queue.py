@@ -22,6 +22,8 @@ UNRUN = "left the queue before it ran"
 UNSEEN = "left the queue before it was seen to run"
 NO_CODE = "nothing says its exit code"
 NO_END = "nothing says how it ended"
+SHARED_LOG = "other jobs write into its log"
+UNREAD = "its log was not read"
 KEPT_FOR = 3 * 86_400.0  # seconds after the end: as long as the accounts are asked for
 UNSEEN_FOR = 30 * 86_400.0  # seconds since it was listed
 LEFT_KEPT, DELETED_KEPT = (
@@ -138,7 +140,8 @@ class LeftQueue:
     ) -> JobTable:
         """The table with the jobs that left before those that are listed, each with the logs that are known of it.
 
-        `skew`: seconds that the box's clock is ahead of ours. `unread`: by path, why a log cannot be read.
+        `skew`: seconds that the box's clock is ahead of ours. `unread`: by path, why a log cannot be read, or
+        SHARED_LOG for each log that is read.
         """
         rows = (job for job in table.jobs if not self._is_lost(job))
         here = tuple(_filled(job, self._known.get(job.id)) for job in rows)
@@ -213,8 +216,12 @@ class LeftQueue:
             why = f"{NO_END}; {ran}; {log}"
         else:
             failed = unread.get(row.stdout)
+            if heard and failed == SHARED_LOG:
+                failed = None
+            elif failed is None and not heard:
+                failed = UNREAD
             why = f"{NO_END}; {ran}" + (f"; {failed}" if failed else "")
-            heard = heard or failed is not None
+            heard = heard or row.stdout in unread
         heard = heard or row.stdout is None or now - max(left, first) >= LOG_LATE
         is_finding = heard and now - left <= GONE_FOR
         return replace(row, why=why, finding=UNTOLD if is_finding else None)

@@ -12,6 +12,7 @@ from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.job_scope import in_scope, no_match
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
+from gpu_tui.core.left_queue import SHARED_LOG
 from gpu_tui.core.liveness import descendants, is_launcher, is_tool, works
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.logs import one_spelling
@@ -79,7 +80,7 @@ def _listed(
     if vanished is not None:
         table = vanished.complete(table, endings, now, skew, _written(kept))
     if (left := kept.left.get(metric.name)) is not None:
-        table = left.complete(table, endings, now, skew, kept.logs.failed)
+        table = left.complete(table, endings, now, skew, _unread(kept))
     if kept.fresh(metric, now) is None:
         why = kept.tracks.get(metric.name, NO_TRACK).why
         why = f"not heard of since: {why}" if why else "not heard of for a while"
@@ -89,6 +90,12 @@ def _listed(
         jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
         return replace(table, jobs=tuple(jobs))
     return table
+
+
+def _unread(kept: InstanceState) -> Mapping[str, str]:
+    """By path, why a log says nothing of a job for which it is not read."""
+    read = (source.path for source, log in kept.logs.buffers.items() if log.end)
+    return {**dict.fromkeys(read, SHARED_LOG), **kept.logs.failed}
 
 
 def _written(kept: InstanceState) -> Mapping[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 
 from gpu_tui.core import metrics
@@ -27,12 +27,14 @@ UNREAD = (OLDER, TOO_OLD, UNNAMED)
 FULL = (
     f"its log is not read: {READ_OF_JOBS} others of this box are; choose this row to have it read"
 )
+SHARED = "its log is shared, and is read as that of "
 # The end or a part of a reason -> its word where rows are counted.
 SOON = "not yet"
 BRIEF = (
     (NOT_YET, SOON),
     ("is not there", "not there"),
     ("is another name of a log that is read", "read under another name"),
+    (SHARED, "read under another name"),
     ("may not be read", "no permission"),
     (": its mount may be dead", "its mount does not answer"),
     ("its log is not known", "not known"),
@@ -90,13 +92,26 @@ def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
     table = kept.left[metric.name].complete(table, {}, now)
     table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
     live = [job for job in table.jobs if job.live]
+    shared = _readers(kept, {job.name for job in live})
     full = len({job.stdout or job.stderr for job in live} & opened) >= READ_OF_JOBS
     whys = {}
     for job in live:
         why = _unread(job, failed, opened)
+        readers = shared.get(job.stdout or job.stderr or "", [])
+        if why is None and readers and job.name not in readers:
+            why = f"{SHARED}{readers[0]}"
         if why is not None:
             whys[job.name] = FULL if why == NOT_YET and full else why
     return whys
+
+
+def _readers(kept: InstanceState, names: Collection[str]) -> Mapping[str, list[str]]:
+    """By path of a log, those of the named jobs for which it is read."""
+    readers = defaultdict[str, list[str]](list)
+    for source, log in kept.logs.buffers.items():
+        if source.cell in names and log.end:
+            readers[source.path].append(source.cell or "")
+    return readers
 
 
 def ends_unread(kept: InstanceState, now: float) -> bool:

@@ -340,6 +340,15 @@ def test_of_many_logs_those_of_unknown_ends_are_read_first() -> None:
     assert "/l/1.out" in {one.source.path for one in cells.others([])}
 
 
+def test_the_log_of_each_task_of_an_array_that_ended_is_read() -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    tasks = [job(f"7_{n}", at=float(n), stdout=f"/l/{n}.out") for n in range(100)]
+    cells.sampled(jobs(*tasks))
+    cells.sampled(jobs(job("8", at=200.0, stdout="/l/next.out")))
+    read = {one.source.path for one in cells.others(cells.tails(6)) if one.over}
+    assert read == {f"/l/{n}.out" for n in range(100)}
+
+
 def test_logs_of_steps_are_read_after_those_of_all_jobs() -> None:
     cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
     steps = tuple(f"/l/step-2-{task}.log" for task in range(5))

@@ -121,6 +121,17 @@ def test_the_end_of_a_job_that_left_is_read_from_its_log(
     assert (again.cells(T0 + 1_202)["51"].state, again.verdict(T0 + 1_202)) == (state, verdict)
 
 
+def test_a_row_whose_log_was_not_read_says_so() -> None:
+    own, shared = job("50"), replace(job("52"), stdout="/w/51.out")
+    watch = Watch(NoHistory()).look(T0, own, job("51"), shared).look(T0 + 600)
+    watch.log(T0 + 601, "51", "Epoch 30/40 loss: 1\n")
+    cells = watch.cells(T0 + 602)
+    assert ("suspicious_end", "52·van") in watch.kinds(T0 + 602)
+    assert (cells["50"].why or "").endswith("; its log was not read")
+    assert (cells["51"].why or "").endswith("2026-11-18 11:06 UTC")
+    assert (cells["52"].why or "").endswith("; other jobs write into its log")
+
+
 def test_the_evidence_names_the_epoch_and_when_it_was_last_listed() -> None:
     history = NoHistory()
     Watch(history).look(T0, job("51"))

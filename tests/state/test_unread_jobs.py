@@ -150,6 +150,29 @@ def test_a_look_waits_for_the_logs_of_jobs_that_left_the_queue() -> None:
     assert not node.view().settling
 
 
+def test_a_job_whose_log_is_read_for_another_job_says_so() -> None:
+    node = Logged()
+    node.jobs(*(runs(id, stdout="/l/1.out") for id in ("1", "2")), runs("3"))
+    node.read("1", "3")
+    assert whys(node.view()) == {
+        "1": None,
+        "2": "its log is shared, and is read as that of 1·a",
+        "3": None,
+    }
+    assert "1 of 3 running logs not read (1 read under another name)" in text(node)
+
+
+def test_a_look_is_not_over_while_the_log_of_a_job_that_left_will_be_read() -> None:
+    node = Logged()
+    ids = [str(id) for id in range(1, 62)]
+    node.jobs(*map(runs, ids))
+    node.jobs(runs("1"))
+    node.read(*ids[:-1])
+    assert node.view().settling
+    node.read(ids[-1])
+    assert not node.view().settling
+
+
 def test_rows_of_unknown_state_are_not_counted() -> None:
     node = Logged()
     node.jobs(runs("1"), period=10.0)
