@@ -127,7 +127,7 @@ def unread_ends(kept: InstanceState, now: float) -> frozenset[str]:
     """
     metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
     table = kept.fresh(metric, now) if metric is not None else None
-    if table is None or not kept.link.live:
+    if metric is None or table is None or not kept.link.live:
         return frozenset()
     table = kept.left[metric.name].complete(table, {}, now)
     table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
