@@ -680,7 +680,7 @@ def all_that_a_scheduler_has_waits(s: Scene) -> None:
 
 @scenario(
     "preempted",
-    "preempted:fatal",  # nothing follows it
+    "preempted:serious",  # nothing follows it
     "preempted:serious",  # and which one it is
     because=("17 was preempted",),
     box=LOGIN_NODE,

@@ -18,9 +18,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "teardown"))  # a box with re
 
 
 @pytest.fixture(scope="session")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    """A cluster that all tests share; each looks at its own jobs only."""
+def shared_slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    """One cluster for all tests: a start takes seconds."""
     yield from started(Slurm(tmp_path_factory.mktemp("slurm")))
+
+
+@pytest.fixture
+def slurm(shared_slurm: Slurm) -> Iterator[Slurm]:
+    """The shared cluster. Its node is free: no job of another test holds a processor."""
+    yield shared_slurm
+    shared_slurm.cancel_all()
 
 
 @pytest.fixture

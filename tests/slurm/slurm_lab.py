@@ -146,8 +146,8 @@ class Slurm:
         words = ("sbatch", "--parsable", "-J", name, *options, str(file))
         return self.run(*words, cwd=cwd or self.root)
 
-    def stop(self) -> None:
-        """End every job, then the daemons, then what a dead daemon left behind."""
+    def cancel_all(self) -> None:
+        """End every job, and wait until none holds the node."""
         words = ("scancel", "--user", getpass.getuser())
         self.run(*words, "--signal=KILL", "--full", check=False)
         self.run(*words, check=False)
@@ -155,6 +155,10 @@ class Slurm:
             if not self.run("squeue", "-h", "-o", "%i", check=False):
                 break
             pause()
+
+    def stop(self) -> None:
+        """End every job, then the daemons, then what a dead daemon left behind."""
+        self.cancel_all()
         for daemon in reversed(self._daemons):
             self._end(daemon)
         self._daemons.clear()
