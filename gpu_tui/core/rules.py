@@ -174,14 +174,15 @@ def _link(seen: Now) -> Iterator[Condition]:
     if link.state in ("live", "connecting", "off") or seen.verdict is Verdict.OFF:
         return
     text = link.error or link.state
+    by_cluster = link.next if seen.scheduler == "kubernetes" else None  # kubectl says why
     if link.state == "host-key":
-        hint = HOP_KEY if link.hop else None
+        hint = HOP_KEY if link.hop else by_cluster
         yield Condition("host_key", Severity.SERIOUS, text, "link", remedy=hint)
     else:
         # A short loss of a box that was there is a blip: known, but no alarm.
         blip = seen.was_live and link.state != "auth" and seen.now - link.since < BLIP
         severity = Severity.WARN if blip else Severity.SERIOUS
-        hint = HOP_SHUT if link.hop else None
+        hint = HOP_SHUT if link.hop else by_cluster
         yield Condition("unreachable", severity, text, "link", remedy=hint)
 
 
@@ -369,7 +370,7 @@ def _cells(seen: Now) -> Iterator[Condition]:
         elif cell.finding is not None and cell.lost and cell.state is CellState.RUNNING:
             yield Condition(
                 cell.finding, Severity.SERIOUS, cell.why or "", source, cell.name,
-                remedy=OF_JOBS[RANK],
+                remedy=OF_JOBS[RANK] if _needs_all(cell) else None,
             )  # fmt: skip
         elif cell.finding == UNTOLD and cell.state is CellState.RUNNING:
             yield Condition(
@@ -407,6 +408,11 @@ def _nodes(seen: Now) -> Iterator[Condition]:
             "hardware", Severity.WARN, f"out of service: {node}; {there}", "scheduler",
             part=f"node:{node.partition(' ')[0]}", remedy=NODE_LEAVES,
         )  # fmt: skip
+
+
+def _needs_all(cell: Cell) -> bool:
+    """Whether its programs are ranks. The pods of a parallel Job of Kubernetes may be independent: what ended one counts."""
+    return cell.finding in ("crashed", "stalled") or not (cell.job or "").startswith("job/")
 
 
 def _for_job(cell: Cell) -> str | None:

@@ -291,6 +291,7 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.STALLED, jobs.jobs_silent),
     (Verdict.RUNNING, jobs.jobs_run),
     (Verdict.IDLE, jobs.jobs_wait),
+    (Verdict.CANNOT_TELL, jobs.jobs_unclear),
     (Verdict.PREEMPTED, jobs.jobs_preempted),
     (Verdict.FINISHED, jobs.jobs_over),
     (Verdict.IDLE, jobs.no_jobs),

@@ -84,6 +84,21 @@ def jobs_wait(seen: Evidence) -> str | None:
     return f"no job runs; {_jobs(len(waiting))} in the queue{because}"
 
 
+def jobs_unclear(seen: Evidence) -> str | None:
+    """None runs or waits as far as is known, and nothing says whether one of them still runs."""
+    if not _elsewhere(seen):
+        return None
+    unsure = [
+        job
+        for job in seen.jobs or ()
+        if job.state is CellState.CANNOT_TELL and job.finished_at is None
+    ]
+    if not unsure:
+        return None
+    more = f" (and {len(unsure) - 1} more)" if len(unsure) > 1 else ""
+    return f"nothing says whether {unsure[0].name} still runs: {unsure[0].why}{more}"
+
+
 def jobs_preempted(seen: Evidence) -> str | None:
     """The last that ended was preempted, and nothing follows it."""
     ended = [job for job in seen.jobs or () if job.finished_at is not None]
@@ -105,6 +120,8 @@ def jobs_over(seen: Evidence) -> str | None:
 
 def no_jobs(seen: Evidence) -> str | None:
     """It lists none."""
+    if _elsewhere(seen) and (seen.jobs_why or "").startswith(NO_MATCH):
+        return seen.jobs_why
     return f"{seen.scheduler} lists no job" if _elsewhere(seen) else None
 
 

@@ -35,12 +35,13 @@ DEFAULT_CONTAINER = (
 # Intel, Habana, Google, AWS, Huawei, Cambricon, Hygon, MetaX, Moore Threads, Enflame, Kunlun, Graphcore, Volcano, HAMi.
 ACCELERATOR = re.compile(
     r"[a-z0-9.-]*/[a-z0-9._-]*(?:gpu|tpu|npu|mlu|dcu|gcu|xpu|ipu|neuron|gaudi|ascend|vcuda|qaic|mig-|i915)"
-    r"[a-z0-9._-]*|gpu\.intel\.com/xe|cloud-tpus\.google\.com/.*",
+    r"[a-z0-9._-]*|gpu\.intel\.com/xe|cloud-tpus\.google\.com/.*|nvidia\.com/(?-i:[A-Z]{1,2})\d\w*",
     re.IGNORECASE,
 )
+# KubeVirt and renamed resources of NVIDIA's plugin: the model of the card (nvidia.com/A100).
 # Of these the amount is a number of devices, and not a share of one's memory or cores.
 COUNTED = re.compile(
-    r".*/(?:\w*(?:gpu|tpu|npu|mlu|dcu|gcu|xpu|ipu|neuron|gaudi)|gpu\.shared|neurondevice|ascend\w*|mig-.*|i915|xe)",
+    r"nvidia\.com/[a-z]{1,2}\d\w*|.*/(?:\w*(?:gpu|tpu|npu|mlu|dcu|gcu|xpu|ipu|neuron|gaudi)|gpu\.shared|neurondevice|ascend\w*|mig-.*|i915|xe)",
     re.IGNORECASE,
 )
 # The name that an operator demands of the container which it judges a replica by.
@@ -62,6 +63,7 @@ SIDECAR = re.compile(
     r"|istio-.*|linkerd-.*|consul-.*|kuma-.*|vault-agent.*|datadog-agent|trace-agent|aws-.*-agent|xray-daemon"
     r"|fluent-?(?:bit|d)|filebeat|promtail|alloy|telegraf|vector|logrotate|log-?tailer|otc-container|otel-.*"
     r"|cloud-?sql-.*|gcs-?fuse.*|s3fs|goofys|juicefs.*|jfs-mount|git-sync|oauth2-.*|kube-rbac-.*|queue-proxy"
+    r"|nginx|redis|minio|mlflow|pgbouncer|rsync|rclone|log-agent|splunk.*|newrelic-.*|ama-logs|cloudwatch-.*"
     r"|tensorboard|metrics-logger-.*|jaeger-agent|node-problem-detector|wait"
     r"|autoscaler|determined-fluent.*|tcpxo?-daemon|tcpd-daemon|fastrak-daemon|.+-sync"
 )

@@ -36,7 +36,7 @@ from gpu_tui.parse.kube_object import (
     text,
     time,
 )
-from gpu_tui.parse.kube_reasons import UNPLACED, Cause, cause_of_failure, disruption
+from gpu_tui.parse.kube_reasons import UNPLACED, UNTAKEN, Cause, cause_of_failure, disruption
 from gpu_tui.parse.kube_waiting import held_by_init, unplaced, waits_for
 
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -139,7 +139,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
         ends_by=begun + limit if begun is not None and limit is not None and waits else None,
         exit_code=None if waits else exit_code,
         signal=None if waits else _signal(said, exit_code),
-        restarts=sum(one.restarts for one in judges.containers),
+        restarts=sum(one.restarts for one in _counted(look, seen)),
         preempted=seen.finding == "preempted",
         logs=_logs(look, seen),
         over=phase_of(status) in ("Succeeded", "Failed"),
@@ -159,12 +159,16 @@ def owner_of(meta: Object) -> Owner | None:
     return None
 
 
-def _logs(look: Look, seen: Seen) -> tuple[ContainerLog, ...]:
-    """The logs of the containers that count, and of the one that its state is judged by."""
+def _counted(look: Look, seen: Seen) -> list[Container]:
+    """The containers that count, and the one that its state is judged by."""
     found = list(look.judges.containers)
     if seen.by is not None and seen.by not in found:
         found.append(seen.by)
-    return tuple(log for one in found if (log := one.log()))
+    return found
+
+
+def _logs(look: Look, seen: Seen) -> tuple[ContainerLog, ...]:
+    return tuple(log for one in _counted(look, seen) if (log := one.log()))
 
 
 # --- the whole pod ------------------------------------------------------------------------------------
@@ -277,21 +281,19 @@ def _terminating(look: Look, gone_by: float) -> Seen:
     """Deleted, and not gone yet."""
     seen, late = worst_of(look), look.now - gone_by
     ended = [bool(one.ended) for one in look.judges.containers]
+    found = disruption(look.status)
+    why = None if found is None else ": ".join(filter(None, (found[0], found[1].says)))
+    kind = None if found is None else found[1].kind
     if late > OVERDUE and not (ended and all(ended)):
-        why = f"it should have been gone {span(late)} ago: its node does not answer, or its processes do not end"
-        kind = "network" if late > LONG_OVERDUE else None
-        return Seen(CellState.CANNOT_TELL, "Terminating", why, kind, seen.by)
+        words = f"it should have been gone {span(late)} ago: its node does not answer, or its processes do not end"
+        kind = "network" if late > LONG_OVERDUE else kind
+        return Seen(CellState.CANNOT_TELL, "Terminating", clauses(why, words), kind, seen.by)
     if late > OVERDUE:
         kept = ", ".join(_finalizers(look.meta)) or "its node"
-        why = f"its containers have ended, and {kept} keeps it for {span(late)}"
-        kind = "missing_cell" if late > LONG_OVERDUE else None
-        return Seen(CellState.CANNOT_TELL, "Terminating", why, kind, seen.by)
-    found = disruption(look.status)
-    if found is None:
-        why, kind = "it is being deleted", None
-    else:
-        why = ": ".join(filter(None, (found[0], found[1].says)))
-        kind = found[1].kind
+        words = f"its containers have ended, and {kept} keeps it for {span(late)}"
+        kind = "missing_cell" if late > LONG_OVERDUE else kind
+        return Seen(CellState.CANNOT_TELL, "Terminating", clauses(why, words), kind, seen.by)
+    why = why or "it is being deleted"
     state = CellState.RUNNING if seen.by and seen.by.runs else CellState.CANNOT_TELL
     return Seen(state, "Terminating", why, kind, seen.by)
 
@@ -346,7 +348,11 @@ def _pending(look: Look) -> Seen:
     since = time(look.meta, "creationTimestamp")
     if text(look.spec, "nodeName") is None and not said:
         return waits_for("Pending", None, UNPLACED, since, look.now, "no scheduler has placed it")
-    return Seen(CellState.PENDING, "Pending", said)
+    placed = condition(look.status, "PodScheduled")
+    since = time(placed or NOTHING, "lastTransitionTime") or since
+    says = said or "its node has not taken it"
+    seen = waits_for("Pending", None, UNTAKEN, since, look.now, says)
+    return seen if seen.finding else replace(seen, why=said)
 
 
 # --- parts --------------------------------------------------------------------------------------------

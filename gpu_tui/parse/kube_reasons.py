@@ -93,6 +93,7 @@ TAKEN_AWAY = re.compile(
 # Why a container that has not begun waits. Source: kubernetes.io/docs/concepts/containers/images (pull errors),
 # /docs/tasks/debug/debug-application/debug-pods; kubelet, images/types.go and kuberuntime.
 UNPLACED = Wait(1_800.0)
+UNTAKEN = Wait(300.0)  # a kubelet does so within seconds
 NO_POD = Wait(600.0)  # a controller makes them within seconds
 SLOW = Wait(900.0, "its volumes, its image or its network are not ready")
 WAITS: Mapping[str, Wait] = {

@@ -330,7 +330,8 @@ def _going(
         return replace(job, why="; ".join(("waits for its next pod", *counts)))
     words = [*filter(None, [speaker.why]), *counts]
     state, word = speaker.state, speaker.word
-    if (speaker.preempted and state is CellState.FAILED) or state is CellState.SKIPPED:
+    gone = (speaker.preempted and state is CellState.FAILED) or state is CellState.SKIPPED
+    if gone:
         state, words = CellState.PENDING, ["waits for a new pod", *words]
     if state is CellState.FINISHED and (completions or 1) > done + 1:
         state = CellState.PENDING if active else CellState.CANNOT_TELL
@@ -340,12 +341,14 @@ def _going(
         word=word,
         why=clauses(*words),
         ends_by=min(filter(None, (job.ends_by, speaker.ends_by)), default=None),
-        started_at=speaker.started_at,
-        finished_at=speaker.finished_at,
+        started_at=None if gone else speaker.started_at,
+        finished_at=None if gone else speaker.finished_at,
+        exit_code=None if gone else job.exit_code,
+        signal=None if gone else job.signal,
         finding=speaker.finding,
         again=speaker.again,
         reason=_code(speaker),
-        waits_since=speaker.waits_since,
+        waits_since=speaker.finished_at if gone else speaker.waits_since,
     )
 
 

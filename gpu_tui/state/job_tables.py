@@ -390,9 +390,12 @@ def scheduled(
     table, aside = in_scope(table, kept.instance, box_time(kept.tracks, now))
     if not table.jobs and (none := no_match(kept.instance.scheduler_scope, aside)):
         return title, None, none
+    why = ""
+    if not table.jobs and (selector := kept.instance.scheduler_scope.selector):
+        why = f"no job matches selector: {selector}"  # as NO_MATCH begins
     states = {cell.name: cell.state for cell in queue.cells}
     jobs = (replace(job, state=states.get(job.name, job.state)) for job in table.jobs)
-    return title, tuple(jobs), ""
+    return title, tuple(jobs), why
 
 
 class _Endings(Mapping[str, Ending]):

@@ -47,13 +47,18 @@ BAR = 10.0  # seconds between two states of a progress bar at most (tqdm's maxin
 
 
 def with_silence(kept: InstanceState, queue: Queue, now: float) -> Queue:
-    """The queue with the silence of each running job whose logs are read."""
+    """The queue with the silence of each running job whose logs are read. Of one whose node does not answer nothing can
+    arrive: how far it is now is not known.
+    """
     jobs = {job.name: job for job in scheduled(kept, now, queue)[1] or ()}
     followed = kept.logs.by_cell()
     cells, known = list(queue.cells), dict[str, Known]()
     for place, cell in enumerate(cells):
         job = jobs.get(cell.name)
         if job is None or cell.state is not CellState.RUNNING or job.word.lower() not in RUNS:
+            continue
+        if job.finding == "network":
+            cells[place] = replace(cell, eta_seconds=None, eta_range=None)
             continue
         began = job.started_at or 0.0
         before, anchor = kept.rhythms.recall(cell.name, began)

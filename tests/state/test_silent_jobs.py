@@ -153,6 +153,17 @@ def test_one_of_two_jobs_that_hangs_is_a_warning() -> None:
     assert fleet_verdict(login.store.view(login.at)) == "healthy"
 
 
+def test_a_job_on_a_node_that_does_not_answer_is_not_silent_itself() -> None:
+    """Nothing of its log can arrive, and nobody can look inside."""
+    login = hanging(finding="network", why="its node does not answer for 16 min")
+    view = login.view()
+    assert stalls(view) == []
+    assert view.verdict is Verdict.RUNNING
+    (cell,) = view.queue.cells
+    assert (cell.still_seconds, cell.eta_seconds) == (None, None)
+    assert cell.why == "RUNNING: its node does not answer for 16 min"
+
+
 def test_a_hang_after_a_log_of_one_second_is_reported() -> None:
     login = Login()
     login.job(age=HOUR)
