@@ -21,6 +21,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from kube_exec import Image, answer, run, shake_hands
 
 from gpu_tui.wiring.clock import SystemClock
 
@@ -30,7 +31,12 @@ GROUPS = {"jobs": "batch", "pods": ""}
 METRICS = "metrics.k8s.io"
 VERSIONS = {"jobs": "batch/v1", "pods": "v1"}
 RESOURCES = {
-    "/api/v1": [("pods", "Pod", ["po"]), ("pods/log", "Pod", []), ("namespaces", "Namespace", [])],
+    "/api/v1": [
+        ("pods", "Pod", ["po"]),
+        ("pods/log", "Pod", []),
+        ("pods/exec", "PodExecOptions", []),
+        ("namespaces", "Namespace", []),
+    ],
     "/apis/batch/v1": [("jobs", "Job", [])],
     "/apis/metrics.k8s.io/v1beta1": [("pods", "PodMetrics", [])],
 }
@@ -55,6 +61,7 @@ class Request:
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
+    words: tuple[str, ...] = ()  # of the command to exec
 
 
 class HttpError(Exception):
@@ -84,6 +91,9 @@ class KubeServer:
         self.namespaces: set[str] = {"default"}
         # By pod and container: CPU and memory; None: the cluster has no metrics-server.
         self.usage: dict[str, dict[str, tuple[str, str]]] | None = None
+        # By pod and container: what its programs answer. Another image has no program at all.
+        self.images: dict[tuple[str, str], Image] = {}
+        self.with_shell: set[tuple[str, str]] = set()  # in which `sh` runs, on this machine
         self.page = 500
         self.version = 1
         self._changed = asyncio.Condition()
@@ -198,6 +208,9 @@ class KubeServer:
                 if request.method in self.hangs:
                     await asyncio.Event().wait()
                 try:
+                    if request.path.endswith("/exec"):
+                        await self._exec(request, reader, writer)
+                        return
                     await self._answer(request, writer)
                 except HttpError as error:
                     await _send(writer, error.code, _status(error))
@@ -206,6 +219,29 @@ class KubeServer:
         finally:
             self._streams.discard(writer)
             writer.transport.abort()
+
+    async def _exec(
+        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Start a program in a container. Who may not is told so before the protocol changes."""
+        _, namespace, _, pod, _ = request.path.strip("/").split("/")[2:]
+        if ("EXEC", "pods/exec") in self.forbidden:
+            text = (
+                f'pods "{pod}" is forbidden: User "me" cannot create resource "pods/exec" in API group "" '
+                f'in the namespace "{namespace}"'
+            )
+            raise HttpError(403, "Forbidden", text)
+        self._one("pods", namespace, pod)
+        if "sec-websocket-key" not in request.headers:
+            raise HttpError(400, "BadRequest", "Upgrade request required")
+        headers, place = request.headers, (pod, request.query.get("container", ""))
+        offered = headers.get("sec-websocket-protocol", "")
+        await shake_hands(headers["sec-websocket-key"], offered, writer)
+        if place in self.with_shell:
+            await run(reader, writer, request.words)
+        else:
+            image = self.images.get(place, lambda words: None)
+            await answer(writer, request.words, image(request.words))
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
         if request.headers.get("authorization") != f"Bearer {self.token}":
@@ -456,8 +492,9 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
         if size == 0:
             break
     parts = urlsplit(target)
-    query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
-    return Request(method, parts.path, query, headers, body)
+    asked = parse_qs(parts.query)
+    query = {key: values[-1] for key, values in asked.items()}
+    return Request(method, parts.path, query, headers, body, tuple(asked.get("command", ())))
 
 
 async def _send(writer: asyncio.StreamWriter, code: int, body: dict) -> None:
