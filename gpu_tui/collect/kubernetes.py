@@ -7,9 +7,10 @@ Which log was read how far outlives connections.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gpu_tui.collect.kube_exec import PodCardsWatch, Trainers
 from gpu_tui.collect.kube_namespace import EmptyList, missing_namespace
 from gpu_tui.collect.pod_logs import MUTE_SECONDS, PodLogs
 from gpu_tui.core.clock import Clock
@@ -93,12 +94,15 @@ class ClusterWatch:
         self._begun = self._done = 0  # looks
         self._looked, self._listed = asyncio.Event(), asyncio.Event()
         self._empty: EmptyList | None = None
+        self._cards, self._trainers = PodCardsWatch(instance, sink, clock), Trainers()
 
     @property
     def read_up(self) -> bool | None:
         """Each log that is to be read was read once, or cannot be; None where nothing was listed so far."""
         if not self._done:
             return None
+        if self._scope.vitals == "exec" and not self._cards.read_once:
+            return False
         return all(
             self._reader.is_caught_up(log) or self._has_failed(log) for log in self._chosen()
         )
@@ -120,8 +124,16 @@ class ClusterWatch:
             tasks.create_task(self._look_on(programs))
             tasks.create_task(self._follow_all(programs))
             tasks.create_task(self._read_others(programs))
-            if self._scope.vitals is not None:
+            if self._scope.vitals == "top":
                 tasks.create_task(self._top_on(programs))
+            if self._scope.vitals == "exec":
+                tasks.create_task(self._cards_on(programs))
+
+    async def _cards_on(self, programs: Programs) -> None:
+        while not self._done:
+            self._looked.clear()
+            await self._looked.wait()
+        await self._cards.keep(programs, self._chosen)
 
     async def _top_on(self, programs: Programs) -> None:
         """Read the usage of the containers; metrics-server measures it every 15 to 60 seconds."""
@@ -176,7 +188,11 @@ class ClusterWatch:
             return False
         now = self._clock.now()
         try:
-            look = await asyncio.to_thread(_read, done, now)
+            look = await asyncio.to_thread(_read, done, now, self._trainers.known)
+            if self._scope.vitals == "exec" and await self._trainers.ask(
+                programs, self._instance, look.undecided, look.pods
+            ):
+                look = await asyncio.to_thread(_read, done, now, self._trainers.known)
         except NotKubernetes as error:
             if done.exit != 0:
                 self._refused(kubectl.refusal_of(done, self._scope))
@@ -412,9 +428,9 @@ class ClusterWatch:
                 self._reader.failed(beyond[path], TOO_MANY if beyond[path].live else TOO_OLD)
 
 
-def _read(done: Completed, now: float) -> Look:
+def _read(done: Completed, now: float, trains: Mapping[str, str]) -> Look:
     """NotKubernetes also for a refusal that names nothing."""
-    look = parse_jobs(done.stdout, now)
+    look = parse_jobs(done.stdout, now, trains)
     if done.exit != 0 and not look.table.jobs:
         raise NotKubernetes("refused")
     return look

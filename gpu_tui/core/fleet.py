@@ -101,7 +101,8 @@ class SchedulerScope:
     sweep.
 
     `name` are globs of Slurm job names, `array` ids of arrays or jobs. `selector` is a label selector; `kubectl` is local
-    (this machine's) or box. `vitals` is `top` if `kubectl top` may be asked, otherwise None.
+    (this machine's) or box. `vitals` is `top` if `kubectl top` may be asked, `exec` if
+    nvidia-smi may be run in the containers, otherwise None.
     """
 
     user: str | None = None

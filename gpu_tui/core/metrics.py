@@ -17,6 +17,7 @@ from gpu_tui.core.readings import (
     Memory,
     MemoryLog,
     Mount,
+    PodCards,
     PodUse,
     Process,
     Scores,
@@ -47,6 +48,7 @@ SIGNS: Metric[tuple[Sign, ...]] = Metric("signs")
 PAST: Metric[MemoryLog] = Metric("past")
 SHELLS: Metric[tuple[Shell, ...]] = Metric("shells")
 POD_USE: Metric[tuple[PodUse, ...]] = Metric("pod_use")
+POD_CARDS: Metric[tuple[PodCards, ...]] = Metric("pod_cards")
 
 # Who else runs jobs here; each is a table of its own, in the order in which they fill the queue pane.
 SLURM: Metric[JobTable] = Metric("slurm")

@@ -237,3 +237,18 @@ class PodUse:
     container: str
     cores: float
     memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodCards:
+    """The GPUs that nvidia-smi shows in one container, read at `read_at` by our clock.
+
+    `cell` is the row of its pod. `why` is the reason that none is known, or what nvidia-smi reports besides.
+    """
+
+    pod: str
+    container: str
+    cell: str
+    read_at: float
+    gpus: tuple[Gpu, ...] = ()
+    why: str | None = None

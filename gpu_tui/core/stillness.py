@@ -63,6 +63,13 @@ def silence_words(seconds: float, usual: float) -> str:
     return f"no line for {span(seconds)}, {times:.0f} times its usual gap"
 
 
+def card_words(*, computes: bool) -> str:
+    """Words for the cards of a silent job. A card that computes proves no progress, so they take no alarm back."""
+    if computes:
+        return "its card computes, which is also so in a collective that hangs"
+    return "no card of it computes"
+
+
 def hangs(cell: Cell) -> Severity | None:
     """How bad it is that it stands still; None where it may only be silent."""
     if cell.still_seconds is None or cell.computes:

@@ -184,12 +184,16 @@ def containers_of(spec: Object, status: Object, *, init: bool = False) -> tuple[
 
 
 def judged_by(
-    containers: Sequence[Container], annotations: Object, owner: str | None = None
+    containers: Sequence[Container],
+    annotations: Object,
+    owner: str | None = None,
+    trains: str | None = None,
 ) -> Judges:
     """The containers that train, by the first rule that holds.
 
     The annotation of kubectl; a request for accelerators (all that have one count); the name that the operator
-    `owner` (its kind) demands; the only one that is no known sidecar. A pod of one container is that container.
+    `owner` (its kind) demands; the only one that is no known sidecar; `trains`, in which a trainer was seen.
+    A pod of one container is that container.
     """
     for key in DEFAULT_CONTAINER:
         named = raw(annotations, key, 63)
@@ -205,6 +209,8 @@ def judged_by(
     others = tuple(one for one in containers if not one.extra)
     if len(others) == 1 or len(containers) == 1:
         return Judges(others or tuple(containers))
+    if seen := tuple(one for one in containers if one.name == trains):
+        return Judges(seen)
     return Judges(others or tuple(containers), known=not containers)
 
 

@@ -43,6 +43,7 @@ class PodLog:
     earlier: Earlier | None = None
     past: bool = False
     started_at: float | None = None
+    init: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ def logs_of(cell: str, path: str, writers: Iterable[Writer]) -> Iterator[PodLog]
                 earlier=earlier,
                 past=writer.past,
                 started_at=pod.started_at,
+                init=one.init,
             )
 
 

@@ -7,6 +7,7 @@ known is "cannot tell", never a guess.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gpu_tui.core.facts import span
@@ -90,6 +91,7 @@ class Pod:
     gpus: int | None = None  # that its containers ask for
     reason: str | None = None  # the code of why it waits, where that is not its word
     waits_since: float | None = None
+    undecided: tuple[str, ...] = ()  # running containers of which any may be the one that trains
 
     @property
     def again(self) -> bool:
@@ -102,15 +104,20 @@ class Pod:
         return self.state is CellState.RUNNING
 
 
-def read_pod(item: Object, now: float) -> Pod | None:
-    """The pod in `item`; None where it has not even a name. `now` judges what is long overdue."""
+def read_pod(item: Object, now: float, trains: Mapping[str, str] | None = None) -> Pod | None:
+    """The pod in `item`; None where it has not even a name. `now` judges what is long overdue.
+
+    `trains`: the uid of a pod -> the container in which a trainer was seen.
+    """
     meta, spec, status = part(item, "metadata"), part(item, "spec"), part(item, "status")
     name = raw(meta, "name")
     if name is None:
         return None
     owner = owner_of(meta)
     containers = containers_of(spec, status)
-    judges = judged_by(containers, part(meta, "annotations"), owner.kind if owner else None)
+    uid = raw(meta, "uid", 64) or ""
+    kind = owner.kind if owner else None
+    judges = judged_by(containers, part(meta, "annotations"), kind, (trains or {}).get(uid))
     inits = containers_of(spec, status, init=True)
     look = Look(meta, spec, status, inits, containers, judges, now)
     seen = _judge(look)
@@ -124,7 +131,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
     waits = seen.state in (CellState.PENDING, CellState.RUNNING, CellState.CANNOT_TELL)
     return Pod(
         name=name,
-        uid=raw(meta, "uid", 64) or "",
+        uid=uid,
         namespace=raw(meta, "namespace"),
         owner=owner,
         index=_index(meta),
@@ -147,6 +154,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
         gpus=sum(one.devices for one in containers) or None,
         reason=seen.reason,
         waits_since=seen.since,
+        undecided=() if judges.known else tuple(one.name for one in judges.containers if one.runs),
     )
 
 

@@ -7,7 +7,7 @@ One row per Job; one per index of an Indexed Job; one per controller whose pods 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
@@ -72,16 +72,27 @@ class Look:
 
     table: JobTable
     logs: tuple[PodLog, ...]
+    pods: frozenset[str] = frozenset()  # uids of all pods
+    undecided: tuple[Undecided, ...] = ()
 
 
-def parse_jobs(data: bytes, now: float) -> Look:
-    """The jobs and pods of a List. `now` is the time of the look. Raises NotKubernetes."""
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A pod in which several containers run, and nothing says which of them trains."""
+
+    uid: str
+    pod: str
+    containers: tuple[str, ...]
+
+
+def parse_jobs(data: bytes, now: float, trains: Mapping[str, str] | None = None) -> Look:
+    """The jobs and pods of a List. `now` is the time of the look, `trains` as of `read_pod`. Raises NotKubernetes."""
     jobs: list[Object] = []
     pods: list[tuple[Object, Pod]] = []
     for item in items_of(data):
         if item.get("kind") == "Job":
             jobs.append(item)
-        elif item.get("kind") == "Pod" and (pod := read_pod(item, now)):
+        elif item.get("kind") == "Pod" and (pod := read_pod(item, now, trains)):
             pods.append((item, pod))
     owned: dict[str, list[tuple[Object, Pod]]] = {}
     for item, pod in pods:
@@ -119,6 +130,8 @@ def parse_jobs(data: bytes, now: float) -> Look:
             dropped=len(found) - len(kept) + sum(map(_beyond, jobs)),
         ),
         tuple(_in_order(kept)),
+        frozenset(pod.uid for _, pod in pods),
+        tuple(Undecided(pod.uid, pod.name, pod.undecided) for _, pod in pods if pod.undecided),
     )
 
 

@@ -18,7 +18,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "kubernetes": ("context", "namespace", "selector", "kubectl", "vitals"),
 }
 WHERE = ("local", "box")
-VITALS = ("top",)
+VITALS = ("top", "exec")
 LISTED_MOST = 20  # globs, partitions or arrays of one filter
 
 # What a word may be. Each becomes one argument of a program, never a part of a shell line.

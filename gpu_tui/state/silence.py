@@ -17,12 +17,12 @@ from statistics import median
 
 from gpu_tui.core import metrics
 from gpu_tui.core.course import Course
-from gpu_tui.core.facts import span
+from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.jobs import NO_STEP_RUNS, Job
 from gpu_tui.core.log_cells import AHEAD
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.pulse import BEAT, GAPS_NEEDED, Beats, Rhythm, rhythm_of, silent_after
-from gpu_tui.core.stillness import silence_words
+from gpu_tui.core.stillness import card_words, silence_words
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import LAST_WORK
 from gpu_tui.parse.line_times import times_of
@@ -43,6 +43,7 @@ CLOSE = (
 )
 CAUGHT_UP = 30.0  # seconds of a connection until a log that was read before has caught up
 WINDOW = 400  # lines of the end of a log that are looked at
+CARDS_AGE = 120.0  # seconds since the cards of a container were read
 BAR = 10.0  # seconds between two states of a progress bar at most (tqdm's maxinterval)
 
 
@@ -97,8 +98,23 @@ def _judged(
         return replace(cell, why=f"{cell.why}; {why}" if cell.why else why)
     else:
         why = silence_words(seconds, rhythm.usual)
+    if (computes := _computes(kept, cell.name, now)) is not None:
+        why = f"{why}; {card_words(computes=computes)}"
     why = f"{cell.why}; {why}" if cell.why else why
     return replace(cell, why=why, still_seconds=seconds, eta_seconds=None, eta_range=None)
+
+
+def _computes(kept: InstanceState, name: str, now: float) -> bool | None:
+    """Whether a card in a container of this row computes; None if one of them is not known now."""
+    table = kept.fresh(metrics.POD_CARDS, now) or ()
+    mine = [one for one in table if one.cell == name]
+    known = [one for one in mine if one.gpus and now - one.read_at <= CARDS_AGE]
+    shares = [gpu.utilization for one in known for gpu in one.gpus]
+    if len(known) < len(mine):
+        shares.append(None)
+    if any(share is not None and share > BUSY_SHARE for share in shares):
+        return True
+    return None if not shares or None in shares else False
 
 
 class _Logs:

@@ -29,7 +29,8 @@ def test_no_host_means_this_machine() -> None:
 
 def test_pod_usage_is_read_only_if_the_fleet_file_asks_for_it() -> None:
     assert read(KUBE).scheduler_scope.vitals is None
-    assert read(KUBE.replace("}", ", vitals: top}")).scheduler_scope.vitals == "top"
+    for vitals in ("top", "exec"):
+        assert read(KUBE.replace("}", f", vitals: {vitals}}}")).scheduler_scope.vitals == vitals
 
 
 def test_defaults_for_boxes_do_not_concern_it() -> None:
@@ -69,7 +70,7 @@ def test_a_selector_and_an_id() -> None:
         ("scheduler: {kind: kubernetes, selector: '--all'}", "cannot be a selector"),
         ("scheduler: {kind: kubernetes, user: me}", "unknown key"),
         ("scheduler: {kind: slurm, kubectl: box}", "unknown key"),
-        ("scheduler: {kind: kubernetes, vitals: exec}", "vitals"),
+        ("scheduler: {kind: kubernetes, vitals: all}", "vitals"),
         (f"ssh: {{jump: b}}, {KUBE}", '"ssh" is about a box'),
         (f"roots: {{proc: /p}}, {KUBE}", '"roots" is about a box'),
         (f"logs: '/x/{{cell}}.log', {KUBE}", '"logs" is about a box'),

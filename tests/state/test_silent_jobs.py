@@ -13,7 +13,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import NO_STEP_RUNS, Job, JobTable
 from gpu_tui.core.logs import LogSource
-from gpu_tui.core.readings import FileStat, FileTable, Host
+from gpu_tui.core.readings import FileStat, FileTable, Gpu, Host, PodCards
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.typical import typical_of
@@ -207,6 +207,36 @@ def test_the_usual_gap_is_read_from_kubectl_stamps_at_the_first_look() -> None:
     view = login.view()
     assert view.because[0] == "train-a is silent; no line for 60 min, 400 times its usual gap"
     assert "kubectl exec" in view.findings[0].remedy
+
+
+def cards(read_at: float, *shares: float | None, cell: str = "train-a") -> PodCards:
+    gpus = tuple(Gpu(n, "H100", f"GPU-{n}", share) for n, share in enumerate(shares))
+    return PodCards("train-a-x1", "main", cell, read_at, gpus)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([cards(NOW, 0.0, 0.97)], "its card computes, which is also so in a collective that hangs"),
+        ([cards(NOW, 0.0, 0.02)], "no card of it computes"),
+        ([cards(NOW, 0.0, None)], None),
+        ([cards(NOW, 0.0), cards(0.0)], None),  # one of its ranks was not asked yet
+        ([cards(NOW - 300, 0.0)], None),
+        ([cards(NOW, 0.9, cell="train-b")], None),
+        ([], None),
+    ],
+)
+def test_the_cards_of_its_pods_are_named_and_take_no_alarm_back(
+    rows: list[PodCards], words: str | None
+) -> None:
+    login = Login("kubernetes")
+    login.job("train-a", word="Running")
+    login.log(EPOCHS, name="train-a", stamps=[NOW - HOUR + 9 * n for n in range(-6, 1)])
+    login.sample("pod_cards", tuple(rows))
+    view = login.view()
+    silent = "train-a is silent; no line for 60 min, 400 times its usual gap"
+    assert view.because[0] == ("; ".join((silent, words)) if words else silent)
+    assert stalls(view) == [(None, Severity.SERIOUS)]
 
 
 def test_the_usual_gap_is_measured_from_live_lines_without_stamps() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import HERE
-from gpu_tui.core.readings import PodUse
+from gpu_tui.core.readings import Gpu, PodCards, PodUse
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
@@ -64,6 +64,52 @@ def test_vitals_show_what_pods_use_if_kubectl_top_is_asked() -> None:
     none = Track().follow(Failure(FailureKind.UNREAD, "Metrics API not available", NOW))
     seen = replace(seen, tracks={metrics.POD_USE.name: none})
     assert "Metrics API not available" in vitals(seen, 78, 20)[0].plain
+
+
+def with_cards(*rows: PodCards, at: float = NOW) -> InstanceView:
+    seen = cluster("kubernetes")
+    scope = replace(seen.instance.scheduler_scope, vitals="exec")
+    track = Track().follow(Reading(rows, at, 30.0))
+    tracks = {**seen.tracks, metrics.POD_CARDS.name: track}
+    return replace(seen, instance=replace(seen.instance, scheduler_scope=scope), tracks=tracks)
+
+
+@pytest.mark.parametrize("width", [40, 78, 156])
+def test_cards_of_pods_have_a_row_each_and_columns_that_fit(width: int) -> None:
+    gpu = Gpu(0, "H100", "GPU-1", 0.97, 61 << 30, 80 << 30, 63.0, 412.5)
+    rows = vitals(
+        with_cards(
+            PodCards("b", "x[red]", "b", NOW, (gpu, replace(gpu, index=1, utilization=None))),
+            PodCards("a", "main", "a", NOW - 300, (gpu,)),
+            *(
+                PodCards(f"n{n}", "main", "n", NOW, (), "no nvidia-smi in its image")
+                for n in range(5)
+            ),
+        ),
+        width,
+        30,
+    )
+    head, old, first, second, *rest = [row.plain for row in rows]
+    assert max(map(len, (head, old, first, second))) <= width
+    titles = ["pod", "util", "vram", "temp", "power"]
+    cells = ["b", "x[red]", "97%", "61.0", "/", "80.0", "GiB", "63", "°C", "412", "W"]
+    shown = 2 if width == 40 else 5
+    assert head.split() == titles[:shown]
+    assert first.split() == (cells[:3] if width == 40 else cells)
+    assert second.split()[:2] == ["gpu", "1"]
+    assert old.split()[:2] == ["a", "main"]
+    assert "5m old" in old
+    said = " ".join(" ".join(rest).split())
+    assert "no nvidia-smi in its image: n0 main, n1 main, n2 main, +2 more" in said
+
+
+def test_cards_that_cannot_be_asked_have_the_reason_in_vitals() -> None:
+    none = Track().follow(Failure(FailureKind.UNREAD, "kubectl exec is forbidden (lab). Ask.", NOW))
+    seen = replace(with_cards(), tracks={metrics.POD_CARDS.name: none})
+    for width in (40, 156):
+        said = " ".join(row.plain.strip() for row in vitals(seen, width, 20))
+        assert "kubectl exec is forbidden (lab). Ask." in said
+    assert "no container runs" in vitals(with_cards(), 78, 20)[0].plain
 
 
 def test_vitals_have_no_room_unless_they_are_in_front() -> None:

@@ -29,6 +29,7 @@ from gpu_tui.ui.text.marks import (
     of_mounts,
     wrap,
 )
+from gpu_tui.ui.text.pods import pods
 from gpu_tui.ui.text.vital_rows import (
     AMOUNT,
     LABEL,
@@ -41,7 +42,6 @@ from gpu_tui.ui.text.vital_rows import (
 
 SIZE, INODES = 14, 10  # cells of ` of 50.0 GiB` and of ` of 3.2M`
 LEAST_PATH = 12
-POD_CELLS = 12
 _FIXED = 2 * (SHARE + 1) + 2  # the two shares of a mount, and the gap behind them
 FAULTS = {  # short words for `mount_state.STATES`
     "stale": "stale handle",
@@ -58,33 +58,6 @@ NO_BOX = "kubectl lists jobs and pods: there is no GPU, memory or disk to read h
 CARDS_ELSEWHERE = "The GPUs are on the nodes of the jobs. The figures below are of the login node."
 
 
-def _pods(view: InstanceView, width: int) -> list[Text]:
-    """The usage of each container, the most cores first."""
-    fresh, track = view.freshness(metrics.POD_USE), view.track(metrics.POD_USE)
-    if track.value is None:
-        return [line(label("pods"), believed(None, fresh), age_note(view, metrics.POD_USE))]
-    name = max(LEAST_PATH, width - 2 * POD_CELLS)
-    titles = (*fitted((say("cores"), "faint"), POD_CELLS, right=True),)
-    more = (*fitted((say("memory"), "faint"), POD_CELLS, right=True),)
-    rows = [line(fit(line((say("pod"), "faint")), name), *titles, *more)]
-    for one in sorted(track.value, key=lambda one: -one.cores):
-        cores, memory = (
-            amount_of(f"{one.cores:.2f}", fresh),
-            amount_of(units.size(one.memory), fresh),
-        )
-        words = line((safe(one.pod), "text"), (f" {safe(one.container)}", "muted"))
-        rows.append(
-            line(
-                fit(words, name),
-                " " * max(1, POD_CELLS - cores.cell_len), cores,
-                " " * max(1, POD_CELLS - memory.cell_len), memory,
-            )
-        )  # fmt: skip
-    if fresh is Freshness.STALE:
-        rows.append(line(label(""), age_note(view, metrics.POD_USE)))
-    return rows
-
-
 def _has_cards(view: InstanceView) -> bool:
     table = view.track(metrics.GPUS).value
     return table is not None and bool(table.gpus)
@@ -98,7 +71,7 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
     if view.verdict is Verdict.OFF and view.last_contact is None:
         return rows  # nothing was read, and nothing will be
     if view.instance.scheduler_scope.vitals is not None:
-        rows += [*_pods(view, width), line()]
+        rows += [*pods(view, width), line()]
     if view.instance.here:
         return [*rows, *wrap(say(NO_BOX), width, "muted")]
     login = view.instance.scheduler is not None and not _has_cards(view)
