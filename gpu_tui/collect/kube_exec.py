@@ -94,7 +94,8 @@ class PodCardsWatch:
         loop = asyncio.get_running_loop()
         asked = islice(self._turns.values(), ASKED)
         due = [turn for turn in asked if turn.next_at <= loop.time()]
-        for turn in sorted(due, key=lambda turn: turn.asked_at)[:EACH_ROUND]:
+        due.sort(key=lambda turn: (turn.asked_at, not turn.log.device))
+        for turn in due[:EACH_ROUND]:
             turn.asked_at = loop.time()
             log, scope = turn.log, self._instance.scheduler_scope
             argv = kube_exec.nvidia_smi(scope, log.pod, log.container)

@@ -68,7 +68,7 @@ SILENT_JOB = {
     "slurm": "Look inside before you act: nvidia-smi and py-spy dump in its job (srun --jobid ID --overlap --pty bash), "
     "and its last line. Its GPUs cannot be seen from here; buffered stdout looks the same (python -u).",
     "kubernetes": "Look inside before you act: nvidia-smi and py-spy dump in its pod (kubectl exec -it POD -- sh), and "
-    "its last line. Its GPUs cannot be seen from here; buffered stdout looks the same (python -u).",
+    "its last line. Buffered stdout looks the same (python -u).",
 }
 
 

@@ -80,6 +80,7 @@ class ContainerLog:
     `restarts` is the container's own restartCount: the pod's uid, the container and this number name one
     attempt. `live`: the container runs. `previous`: the attempt before has left a log (`--previous`), and
     `mark` is the line for between the two. `init`: an init container, which holds the pod up or has failed.
+    `device`: the container asks for an accelerator.
     """
 
     container: str
@@ -88,6 +89,7 @@ class ContainerLog:
     previous: bool = False
     init: bool = False
     mark: str | None = None
+    device: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,10 @@ class Container:
         if self.restarts:
             last = end_words(self.before) or "no word"
             mark = f"restart {self.restarts}: the attempt before ended with {last}"
-        return ContainerLog(self.name, self.restarts, self.runs, self.restarts > 0, self.init, mark)
+        previous = self.restarts > 0
+        return ContainerLog(
+            self.name, self.restarts, self.runs, previous, self.init, mark, self.device
+        )
 
 
 @dataclass(frozen=True, slots=True)

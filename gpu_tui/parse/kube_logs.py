@@ -44,6 +44,7 @@ class PodLog:
     past: bool = False
     started_at: float | None = None
     init: bool = False
+    device: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ def logs_of(cell: str, path: str, writers: Iterable[Writer]) -> Iterator[PodLog]
                 past=writer.past,
                 started_at=pod.started_at,
                 init=one.init,
+                device=one.device,
             )
 
 

@@ -158,7 +158,10 @@ async def rounds(
     instance: Instance, kubectl: Kubectl, pods: Sequence[str], many: int
 ) -> list[Sequence[PodCards]]:
     """The first tables of the cards of these pods."""
-    logs = [PodLog(name, f"pod/{name}", name, "main", f"{name}.main.0", True) for name in pods]
+    logs = [
+        PodLog(name, f"pod/{name}", name, "main", name, True, device=name == pods[-1])
+        for name in pods
+    ]
     heard = Heard()
     task = asyncio.create_task(
         PodCardsWatch(instance, heard, SystemClock()).keep(kubectl, lambda: logs)
@@ -191,6 +194,7 @@ async def test_one_round_asks_a_few_and_the_next_one_the_others(
     tables = await rounds(execs(namespace), kubectl, pods, 3)
     unread = [[one.why for one in table].count("not asked yet") for table in tables]
     assert unread == [EACH_ROUND + 3, 3, 0]
+    assert kubectl.asked[0] == pods[-1]  # those that ask for GPUs first
     many = [f"p{n}" for n in range(ASKED + 5)]
     (first,) = await rounds(execs(namespace), Kubectl({}), many, 1)
     assert [one.why for one in first].count(f"not asked: {ASKED} others of this namespace are") == 5

@@ -71,7 +71,10 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
     if view.verdict is Verdict.OFF and view.last_contact is None:
         return rows  # nothing was read, and nothing will be
     if view.instance.scheduler_scope.vitals is not None:
-        rows += [*pods(view, width), line()]
+        rows += pods(view, width)
+        if view.instance.here:
+            return rows
+        rows.append(line())
     if view.instance.here:
         return [*rows, *wrap(say(NO_BOX), width, "muted")]
     login = view.instance.scheduler is not None and not _has_cards(view)
