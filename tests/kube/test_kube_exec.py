@@ -18,7 +18,7 @@ from test_kube_watch import Heard, watching
 from gpu_tui.collect import kube_exec as collect_exec
 from gpu_tui.collect.kube_exec import ASKED, EACH_ROUND, PodCardsWatch
 from gpu_tui.core.command import CommandFailed, Completed
-from gpu_tui.core.events import Sampled
+from gpu_tui.core.events import LogArrived, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, SchedulerScope
 from gpu_tui.core.metrics import POD_CARDS
 from gpu_tui.core.readings import PodCards, Process
@@ -279,6 +279,11 @@ def test_a_webhook_that_denies_one_pod_is_no_refusal_of_all() -> None:
 # --- the container that trains ------------------------------------------------------------------------
 
 
+def why_of(heard: Heard) -> str:
+    """The reason in the only row."""
+    return (heard.table.jobs[0].why or "") if heard.table else "no table"
+
+
 async def test_the_container_that_trains_is_found_by_its_processes(
     cluster: KubeServer, namespace: Instance
 ) -> None:
@@ -287,10 +292,6 @@ async def test_the_container_that_trains_is_found_by_its_processes(
     cluster.images["p", "b"] = runs(("sh", "run.sh"), TRAINER)
     await cluster.write("p", (at("10:00:11"), "epoch 1/4 loss=0.5"), container="b")
     await cluster.write("p", (at("10:00:11"), "synced"), container="a")
-    async with watching(namespace) as (heard, _):
-        await heard.until(lambda: heard.table is not None)
-    assert heard.table is not None
-    assert "which of its containers trains is not said" in (heard.table.jobs[0].why or "")
     view = (await collect_once(Fleet(None, (execs(namespace),)), 20.0))["lab"]
     (cell,) = view.queue.cells
     assert "which of its containers" not in (cell.why or "")
@@ -310,9 +311,36 @@ async def test_the_process_tables_of_a_pod_are_asked_once(
             seen = len(heard.events)
             watch.again()
             await heard.until(lambda seen=seen: any(_is_table(e) for e in heard.events[seen:]))  # type: ignore[misc]
-    assert heard.table is not None
-    assert "is not said" in (heard.table.jobs[0].why or "")
+    assert "is not said" in why_of(heard)
     assert len([one for one in asked(cluster) if one.words[0] == "sh"]) == 2
+
+
+async def test_a_trainer_that_starts_later_is_found_and_its_log_is_read_once(
+    cluster: KubeServer, namespace: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect_exec, "TRY_AGAIN", 0.0)
+    monkeypatch.setattr(collect_exec, "TRIES", 1_000)
+    await cluster.put("pods", two())
+    loads = ("sh", "run.sh")
+    cluster.images["p", "b"] = runs(loads)
+    await cluster.write("p", (at("10:00:11"), "epoch 1/4 loss=0.5"), container="b")
+    await cluster.write("p", (at("10:00:11"), "synced"), container="a")
+    async with watching(execs(namespace)) as (heard, watch):
+        await heard.until(lambda: "is not said" in why_of(heard))
+        cluster.images["p", "b"] = runs(loads, TRAINER)
+        watch.again()
+        await heard.until(lambda: not why_of(heard))
+        await heard.until(lambda: watch.read_up is True)
+    assert heard.table is not None
+    assert heard.table.jobs[0].pod_logs == ("pod/p",)
+    lines = [
+        (event.source.path, line.text)
+        for event in heard.events
+        if isinstance(event, LogArrived)
+        for line in event.lines
+    ]
+    assert lines.count(("pod/p", "epoch 1/4 loss=0.5")) == 1
+    assert ("pod/p", "synced") not in lines
 
 
 def _is_table(event: Any) -> bool:

@@ -10,7 +10,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.levels import Level
 from gpu_tui.core.readings import Gpu, PodCards
 from gpu_tui.core.sample import STALE_AFTER_PERIODS, Freshness
-from gpu_tui.core.speech import listed, say, told
+from gpu_tui.core.speech import headed, listed, say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text import units
@@ -127,5 +127,6 @@ def _unknown(found: Iterable[PodCards], width: int) -> list[Text]:
     rows = []
     for why, names in reasons.items():
         more = [say("+{more} more", more=len(names) - NAMED)] if len(names) > NAMED else []
-        rows += wrap(f"{told(why)}: {listed([*names[:NAMED], *more])}", width, "muted", most=3)
+        words = headed(told(why).rstrip("."), listed([*names[:NAMED], *more]))
+        rows += wrap(words, width, "muted", most=3)
     return rows
