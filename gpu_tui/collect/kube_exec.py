@@ -63,7 +63,7 @@ class PodCardsWatch:
         self._turns: dict[str, _Turn] = {}
         self.read_once = False
 
-    async def keep(self, programs: Programs, logs: Callable[[], Iterable[PodLog]]) -> None:
+    async def run(self, programs: Programs, logs: Callable[[], Iterable[PodLog]]) -> None:
         """Ask until cancelled. `logs` are those of the last look."""
         while True:
             pause = EXEC_SECONDS
@@ -103,15 +103,15 @@ class PodCardsWatch:
                 done = await programs.run(argv, limit=EXEC_LIMIT, cap=EXEC_CAP)
             except CommandFailed as error:
                 turn.hung += 1
-                self._took(turn, Shown(why=str(error), final=turn.hung >= HANGS_MOST))
+                self._record(turn, Shown(why=str(error), final=turn.hung >= HANGS_MOST))
                 turn.next_at = max(turn.next_at, loop.time() + REST_SECONDS)
                 continue
             if (refusal := kube_exec.not_allowed(done, scope)) is not None:
                 return f"{refusal.text}. {refusal.next}"
-            self._took(turn, kube_exec.cards_of(done))
+            self._record(turn, kube_exec.cards_of(done))
         return None
 
-    def _took(self, turn: _Turn, shown: Shown) -> None:
+    def _record(self, turn: _Turn, shown: Shown) -> None:
         now = asyncio.get_running_loop().time()
         turn.failed = 0 if shown.gpus else turn.failed + 1
         pause = min(REST_SECONDS, EXEC_SECONDS * 2.0 ** min(turn.failed - 1, 10))

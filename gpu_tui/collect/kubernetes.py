@@ -133,7 +133,7 @@ class ClusterWatch:
         while not self._done:
             self._looked.clear()
             await self._looked.wait()
-        await self._cards.keep(programs, self._chosen)
+        await self._cards.run(programs, self._chosen)
 
     async def _top_on(self, programs: Programs) -> None:
         """Read the usage of the containers; metrics-server measures it every 15 to 60 seconds."""

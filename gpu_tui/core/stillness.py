@@ -64,10 +64,10 @@ def silence_words(seconds: float, usual: float) -> str:
 
 
 def card_words(*, computes: bool) -> str:
-    """Words for the cards of a silent job. A card that computes proves no progress, so they take no alarm back."""
+    """Words for the GPUs of a silent job. A GPU that computes is no proof of progress: the alarm stays."""
     if computes:
-        return "its card computes, which is also so in a collective that hangs"
-    return "no card of it computes"
+        return "its GPU computes, which is also so in a collective that hangs"
+    return "none of its GPUs computes"
 
 
 def hangs(cell: Cell) -> Severity | None:

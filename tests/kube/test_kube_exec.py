@@ -164,7 +164,7 @@ async def rounds(
     ]
     heard = Heard()
     task = asyncio.create_task(
-        PodCardsWatch(instance, heard, SystemClock()).keep(kubectl, lambda: logs)
+        PodCardsWatch(instance, heard, SystemClock()).run(kubectl, lambda: logs)
     )
     await heard.until(lambda: len(samples(heard)) >= many)
     task.cancel()

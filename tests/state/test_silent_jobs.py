@@ -217,8 +217,8 @@ def cards(read_at: float, *shares: float | None, cell: str = "train-a") -> PodCa
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([cards(NOW, 0.0, 0.97)], "its card computes, which is also so in a collective that hangs"),
-        ([cards(NOW, 0.0, 0.02)], "no card of it computes"),
+        ([cards(NOW, 0.0, 0.97)], "its GPU computes, which is also so in a collective that hangs"),
+        ([cards(NOW, 0.0, 0.02)], "none of its GPUs computes"),
         ([cards(NOW, 0.0, None)], None),
         ([cards(NOW, 0.0), cards(0.0)], None),  # one of its ranks was not asked yet
         ([cards(NOW - 300, 0.0)], None),
