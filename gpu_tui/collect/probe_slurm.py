@@ -73,7 +73,14 @@ _SNIPPET = r"""
             eval "now=\$now_$unit now_$unit=\"\$now_$unit \$key\""
             if [ -n "$now" ]; then arrays="$arrays $unit"; else units="$units $unit"; fi
         done
-        for unit in $late $arrays $units; do # a unit that is in the list twice is asked about once
+        # By turns the newest, and the next of all from another one on at each start: a controller that answers only
+        # a few calls would give every check the same records.
+        others= mixed= size=0
+        for unit in $units; do others="$others$unit " size=$((size + 1)); done
+        size=$((size ? {turn} % size : 0))
+        while [ "$size" -gt 0 ]; do others="${{others#* }}${{others%% *}} " size=$((size - 1)); done
+        for unit in $units; do mixed="$mixed $unit ${{others%% *}}" others=${{others#* }}; done
+        for unit in $late $arrays $mixed; do # a unit that is in the list twice is asked about once
             eval "now=\$now_$unit was=\$was_$unit now_$unit="
             [ -n "$now" ] || continue
             if [ "$was" = "$now" ]; then :
@@ -129,6 +136,7 @@ _SNIPPET = r"""
     fi
 {ask_nodes}
 """
+turn = secrets.randbelow  # which of the single jobs comes second
 TOO_MANY = 74  # our own: the accounts told more than can be read
 
 
@@ -148,6 +156,7 @@ def snippet(target: Target) -> str:
         account_fields=ACCOUNT_FIELDS,
         more_fields=",".join(MORE_FIELDS),
         most=DETAILS_KEPT,
+        turn=turn(DETAILS_KEPT),
         round=DETAILS_ROUND,
         seconds=DETAILS_SECONDS,
         unit_bytes=UNIT_BYTES,
@@ -185,6 +194,10 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
         return NoValue("squeue does not return: the controller does not answer", FailureKind.HUNG)
     if queue.exit or not mark:
         return NoValue(_complaint(said, queue), FailureKind.UNREACHABLE)
+    # squeue 22.05 says "squeue: error: Invalid user: NAME" and ends with 0.
+    if "error: Invalid user: " in said and mark not in said:
+        name = plain(about.get("user", ""), 40)
+        return NoValue(f"squeue knows no user {name}: correct scheduler.user in the fleet file")
     accounts, why = _accounts(sections, mark)
     details, unknown = parse_marked(_text(sections, "details"), mark)
     listed, own = parse_queue(said, mark), about.get("uid") or None

@@ -151,6 +151,7 @@ async def test_jobs_without_details_are_first_in_the_next_look_and_have_the_reas
     box: ShellBox, controller: Controller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe_slurm, "DETAILS_ROUND", 2)
+    monkeypatch.setattr(probe_slurm, "turn", lambda _: 0)
     for id in range(1, 6):
         controller.job(str(id))
     async with watching(box, "dash") as inbox:
@@ -163,6 +164,22 @@ async def test_jobs_without_details_are_first_in_the_next_look_and_have_the_reas
         assert {job.unread for job in jobs.values()} == {None}
     asked = [call.split()[-1] for call in controller.calls()]
     assert asked[:5] == ["5", "4", "3", "2", "1"]
+
+
+@pytest.mark.parametrize("shell", ["dash", "busybox"], indirect=True)
+async def test_a_slow_controller_does_not_give_every_check_the_same_records(
+    box: ShellBox, shell: str, controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe_slurm, "DETAILS_ROUND", 2)
+    for id in range(1, 6):
+        controller.job(str(id))
+    known = []
+    for turn in (0, 3, 7):
+        monkeypatch.setattr(probe_slurm, "turn", lambda _, turn=turn: turn)
+        async with watching(box, shell) as inbox:
+            jobs = await look(inbox)
+        known.append({id for id, job in jobs.items() if job.unread is None})
+    assert known == [{"5", "4"}, {"5", "2"}, {"5", "3"}]
 
 
 async def test_of_a_slow_controller_an_array_is_asked_for_before_single_jobs(

@@ -10,7 +10,7 @@ from test_runners import asked
 
 from gpu_tui.core import metrics
 from gpu_tui.core.jobs import JobTable
-from gpu_tui.core.sample import Reading
+from gpu_tui.core.sample import Absent, Failure, Reading
 
 # The accounts of one job, in whatever columns are asked for. REFUSED is a pattern of `case`.
 SACCT = r"""#!/bin/sh
@@ -53,3 +53,18 @@ async def test_an_older_sacct_is_asked_for_fewer_columns(
     assert isinstance(table, JobTable)
     assert [(job.id, job.exit_code) for job in table.jobs] == [("7", 3)], table
     assert len((box.home / "calls").read_text().splitlines()) == calls
+
+
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_mistyped_user_is_no_cluster_without_jobs(tmp_path: Path, *, known: bool) -> None:
+    box = ShellBox(tmp_path)
+    said = "" if known else "echo 'squeue: error: Invalid user: bobb' >&2; echo >&2\n"
+    box.program("squeue", f"#!/bin/sh\n{said}")
+    box.program("sacct", "#!/bin/sh\nexit 1\n")
+    async with asked(box, "dash", scheduler="slurm") as inbox:
+        sample = (await inbox.metric(metrics.SLURM.name)).sample
+    if known:
+        assert isinstance(sample, Reading)
+    else:
+        assert isinstance(sample, Absent | Failure)
+        assert "squeue knows no user" in sample.why
