@@ -680,8 +680,7 @@ def all_that_a_scheduler_has_waits(s: Scene) -> None:
 
 @scenario(
     "preempted",
-    "preempted:serious",  # nothing follows it
-    "preempted:serious",  # and which one it is
+    "preempted:serious",  # nothing follows it; one finding, of the job
     because=("17 was preempted",),
     box=LOGIN_NODE,
 )
