@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpu_tui.core.alarms import ECHO_WITHIN, Alarm, by_sigkill
-from gpu_tui.core.scheduler_end import Says, line_end, rank
+from gpu_tui.core.scheduler_end import LastEnd, line_end, rank
 
 # Labels of what a program and its launcher print when a signal ends them.
 ENDED_BY_SIGNAL = frozenset(
@@ -14,7 +14,7 @@ ENDED_BY_SIGNAL = frozenset(
 ENDS_WITHIN = 100  # lines: what other nodes print of a signal may come before the scheduler's line
 
 
-def explained(alarms: Iterable[Alarm], says: Says) -> frozenset[str]:
+def explained(alarms: Iterable[Alarm], says: LastEnd) -> frozenset[str]:
     """The labels of those `alarms` that a scheduler's end of the job explains.
 
     These are the lines that report the end or a signal to the program, and those that the program prints after the

@@ -63,7 +63,7 @@ WORDS: Mapping[str, End] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class LastEnd:
     """The last end of one job, as its scheduler reports it.
 
     `end`: how the last attempt ended, if it did; `live`: the job is not over; `again`: it runs after that end.
@@ -115,7 +115,7 @@ def rank(text: str) -> int:
     return 1 + 2 * (found[1] == "JOB") + (found[2] is not None)
 
 
-def kind_of(text: str, says: Says) -> str:
+def kind_of(text: str, says: LastEnd) -> str:
     """The finding of a line about an end from outside that no end of the job explains.
 
     Only the scheduler's own word makes it `preempted`; of a job that is still there a program may announce that.

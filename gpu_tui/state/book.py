@@ -14,7 +14,7 @@ from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.raised import Raised
 from gpu_tui.core.remedies import remedy
 from gpu_tui.core.rules import Condition
-from gpu_tui.core.scheduler_end import JOINS, Says, kind_of
+from gpu_tui.core.scheduler_end import JOINS, LastEnd, kind_of
 from gpu_tui.state.seen_before import SeenBefore
 
 FIRST_SECONDS = 60.0  # in which every probe has answered
@@ -49,7 +49,7 @@ class Book:
     # By cell whose job ended well by its steps: the paths of logs that only steps wrote.
     good_steps: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # By cell that a scheduler runs: what that says of its end, which goes before the words of its log.
-    says: Mapping[str, Says] = field(default_factory=dict)
+    says: Mapping[str, LastEnd] = field(default_factory=dict)
     _at: float = 0.0  # of the last look
     _logged: dict[str | None, CellAlarms] = field(default_factory=dict)
     _raised: dict[str | None, Raised] = field(default_factory=dict)  # of the same attempts

@@ -43,7 +43,7 @@ from gpu_tui.state.oom import ONE_LOOK, oom_of
 from gpu_tui.state.queue_rows import queue_rows
 from gpu_tui.state.runner import runner_findings
 from gpu_tui.state.stillness import stopped_runs
-from gpu_tui.state.unread import SOON, ends_unread, unread_logs
+from gpu_tui.state.unread import SOON, awaits_ended_logs, unread_logs
 from gpu_tui.state.views import Cost, InstanceView, signs_of
 
 RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
@@ -206,7 +206,7 @@ def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:
     """Whether the next readings will show more: a log is unread, or the queue's log is newer than an empty table."""
     if NOT_YET in unread_logs(kept, now).values():
         return True
-    if ends_unread(kept, now):
+    if awaits_ended_logs(kept, now):
         return True
     if kept.queue_history.done is not None or (run is not None and run.alive):
         return False

@@ -12,7 +12,7 @@ from gpu_tui.core.scheduler_end import (
     JOINS,
     Attempt,
     End,
-    Says,
+    LastEnd,
     again_words,
     ended_words,
     line_end,
@@ -30,7 +30,7 @@ def with_scheduler_ends(kept: InstanceState, queue: Queue, now: float) -> Queue:
     """The queue with the end of each job that its scheduler ended, and what each restart cost."""
     if kept.instance.scheduler is None:
         return queue
-    says: dict[str, Says] = {}
+    says: dict[str, LastEnd] = {}
     cells = tuple(_with_end(kept, cell, says) if cell.listed else cell for cell in queue.cells)
     kept.book.says = says
     if kept.link.live:
@@ -38,10 +38,10 @@ def with_scheduler_ends(kept: InstanceState, queue: Queue, now: float) -> Queue:
     return replace(queue, cells=cells)
 
 
-def _with_end(kept: InstanceState, cell: Cell, says: dict[str, Says]) -> Cell:
+def _with_end(kept: InstanceState, cell: Cell, says: dict[str, LastEnd]) -> Cell:
     line = kept.book.outside(cell.name)
     end = _end_of(cell, line)
-    says[cell.name] = Says(end, cell.state in LIVE)
+    says[cell.name] = LastEnd(end, cell.state in LIVE)
     if kept.instance.scheduler != "slurm":
         return cell
     trace = kept.cells.get(cell.name)
@@ -51,7 +51,7 @@ def _with_end(kept: InstanceState, cell: Cell, says: dict[str, Says]) -> Cell:
         said = kept.attempts.around(cell.name, said, log)
     attempt = kept.attempts.follow(cell, end, said, trace.course if trace else None)
     if cell.state in LIVE and attempt.restarts:
-        says[cell.name] = _says_again(cell, attempt, said)
+        says[cell.name] = _end_before_restart(cell, attempt, said)
         return _again(cell, attempt)
     if end is None:
         return cell
@@ -72,13 +72,13 @@ def _end_of(cell: Cell, line: Alarm | None) -> End | None:
     return logged or cell.ended_by
 
 
-def _says_again(cell: Cell, attempt: Attempt, line: Alarm | None) -> Says:
+def _end_before_restart(cell: Cell, attempt: Attempt, line: Alarm | None) -> LastEnd:
     """For a job that waits or runs again. Its log may report the end of the present attempt before the list does."""
     if cell.state is CellState.PENDING:
-        return Says(attempt.end, live=True)
+        return LastEnd(attempt.end, live=True)
     if line is not None and not line.past:
-        return Says(line_end(line.text), live=True)
-    return Says(attempt.end, live=True, again=True)
+        return LastEnd(line_end(line.text), live=True)
+    return LastEnd(attempt.end, live=True, again=True)
 
 
 def _again(cell: Cell, attempt: Attempt) -> Cell:

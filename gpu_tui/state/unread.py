@@ -84,14 +84,8 @@ def unread_jobs(kept: InstanceState, now: float) -> Mapping[str, str]:
     """By name of a scheduler's running job, why its log is not read; NOT_YET if it will be. A job without a log of its
     own (an interactive one, one that writes to /dev/null) is left out.
     """
-    metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
-    table = kept.fresh(metric, now) if metric is not None else None
-    if metric is None or table is None or not kept.link.live:
-        return NO_WORDS
     failed, opened = kept.logs.failed, kept.logs.paths
-    table = kept.left[metric.name].complete(table, {}, now)
-    table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
-    live = [job for job in table.jobs if job.live]
+    live = [job for job in _jobs_in_scope(kept, now) if job.live]
     shared = _readers(kept, {job.name for job in live})
     full = len({job.stdout or job.stderr for job in live} & opened) >= READ_OF_JOBS
     whys = {}
@@ -114,7 +108,7 @@ def _readers(kept: InstanceState, names: Collection[str]) -> Mapping[str, list[s
     return readers
 
 
-def ends_unread(kept: InstanceState, now: float) -> bool:
+def awaits_ended_logs(kept: InstanceState, now: float) -> bool:
     """Whether the log of a scheduler's job that does not run any more is still to be read."""
     unread = unread_ends(kept, now)
     most = READ_OF_JOBS if kept.instance.scheduler == "slurm" else READ_MOST
@@ -122,17 +116,22 @@ def ends_unread(kept: InstanceState, now: float) -> bool:
 
 
 def unread_ends(kept: InstanceState, now: float) -> frozenset[str]:
-    """The logs of a scheduler's jobs that do not run any more which were not read, though nothing says that they cannot
-    be: those of the oldest ends where there are too many, or those that a look has not come to so far.
+    """The readable logs of a scheduler's stopped jobs that are not read: of too many the oldest, or those that no look has
+    reached so far.
     """
+    jobs = _jobs_in_scope(kept, now)
+    logs = {one_spelling(job.stdout) for job in jobs if job.stdout and job.has_stopped}
+    return frozenset(logs.difference(map(one_spelling, kept.logs.paths)))
+
+
+def _jobs_in_scope(kept: InstanceState, now: float) -> tuple[Job, ...]:
+    """The scheduler's jobs that are cells, with those that left its list; none without a fresh list."""
     metric = metrics.SCHEDULERS.get(kept.instance.scheduler or "")
     table = kept.fresh(metric, now) if metric is not None else None
     if metric is None or table is None or not kept.link.live:
-        return frozenset()
+        return ()
     table = kept.left[metric.name].complete(table, {}, now)
-    table, _ = in_scope(table, kept.instance, box_time(kept.tracks, now))
-    logs = {one_spelling(job.stdout) for job in table.jobs if job.stdout and job.has_stopped}
-    return frozenset(logs.difference(map(one_spelling, kept.logs.paths)))
+    return in_scope(table, kept.instance, box_time(kept.tracks, now))[0].jobs
 
 
 def _unread(job: Job, failed: Mapping[str, str], opened: Collection[str]) -> str | None:

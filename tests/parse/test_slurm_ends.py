@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_tui.core.jobs import Job
-from gpu_tui.core.scheduler_end import End, Says, kind_of, line_end
+from gpu_tui.core.scheduler_end import End, LastEnd, kind_of, line_end
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.slurm import job_table, parse_accounts, parse_marked, parse_queue
 
@@ -226,6 +226,6 @@ def test_the_end_in_a_line_of_slurmstepd(text: str, end: End | None, of_step: En
 
 def test_only_a_job_that_is_still_there_may_announce_its_preemption() -> None:
     text = "[trainer] preemption notice received, saving"
-    assert kind_of(text, Says(None, live=True)) == "preempted"
-    assert kind_of(text, Says(None)) == "crashed"
-    assert kind_of("srun: Job step aborted: Waiting up to 2 seconds", Says(None)) == "crashed"
+    assert kind_of(text, LastEnd(None, live=True)) == "preempted"
+    assert kind_of(text, LastEnd(None)) == "crashed"
+    assert kind_of("srun: Job step aborted: Waiting up to 2 seconds", LastEnd(None)) == "crashed"
