@@ -193,7 +193,7 @@ async def test_what_has_ended_is_read_once_and_what_is_gone_is_said(
         await heard.until(lambda: any(isinstance(event, LogFailed) for event in heard.events))
     failed = [event for event in heard.events if isinstance(event, LogFailed)]
     assert {event.source.cell for event in failed} == {"lost"}
-    assert "gone" in failed[-1].why or "no such thing" in failed[-1].why
+    assert "deleted" in failed[-1].why or "no such thing" in failed[-1].why
     asked = [r for r in cluster.requests if r.path.endswith("/pods/done/log")]
     assert len(asked) == 1
 
