@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.state.contract import fleet_verdict
 from gpu_tui.state.patrol import patrol_report
 from gpu_tui.state.views import FleetView
+from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.once import collect_once
 
 PODS = FOLLOWED + 2
@@ -28,7 +30,13 @@ async def check(instance: Instance, state: Path) -> FleetView:
 
 
 def lines(n: int, loss: str = "0.5") -> list[tuple[str, str]]:
-    return [(at(f"10:00:{n + s:02}"), f"epoch {s}/9 loss: {loss}") for s in range(1, 6)]
+    """An epoch each second, the last one just now: an older log would be silent for too long."""
+    now = SystemClock().now()
+    times = [datetime.fromtimestamp(now - PODS - 5 + n + s, UTC) for s in range(1, 6)]
+    return [
+        (f"{time:%Y-%m-%dT%H:%M:%SZ}", f"epoch {s}/9 loss: {loss}")
+        for s, time in enumerate(times, 1)
+    ]
 
 
 async def test_a_loss_that_is_no_number_is_found_in_any_of_the_logs(
