@@ -44,7 +44,7 @@ TRIES, TRY_AGAIN = 2, 60.0  # a trainer may start after its container
 
 @dataclass(slots=True)
 class _Turn:
-    """What one attempt of a container answered. `next_at` is by the loop's clock."""
+    """The answers of one attempt of a container. `next_at` is by the loop's clock."""
 
     log: PodLog
     shown: Shown | None = None

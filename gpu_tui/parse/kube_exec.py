@@ -1,4 +1,4 @@
-"""What `kubectl exec` brings back from a container: the cards that nvidia-smi shows there, and its process table.
+"""Parses the output of `kubectl exec` in a container: the GPUs that nvidia-smi lists, and the process table.
 
 kubectl ends with the exit code of the program and then says `command terminated with exit code N`; otherwise it was
 kubectl, the API server, the kubelet or the runtime that failed. Shapes: kubectl 1.20 to 1.36; containerd, CRI-O, Docker.

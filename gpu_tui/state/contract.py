@@ -302,8 +302,7 @@ def logs_not_read(queue: Queue) -> str | None:
     ends = say("{number} logs of ended jobs not read", number=number) if number else None
     if number == 1:
         ends = say("1 log of an ended job not read")
-    told = [words for words in (_of_running_not_read(queue), ends) if words]
-    return ", ".join(told) or None
+    return ", ".join(filter(None, (_of_running_not_read(queue), ends))) or None
 
 
 def _of_running_not_read(queue: Queue) -> str | None:

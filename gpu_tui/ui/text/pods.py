@@ -1,4 +1,4 @@
-"""What the containers of a cluster use, as lines: by the metrics API, or their cards by nvidia-smi."""
+"""The usage of containers as lines: by the metrics API, or of their GPUs by nvidia-smi."""
 
 from __future__ import annotations
 
