@@ -412,7 +412,7 @@ def job_of(
     code = row.exit_code if detail is None else detail.exit_code
     signal = row.signal if detail is None else detail.signal
     says = [means.says] if means.says else []
-    begun = means.over or state is CellState.RUNNING
+    begun = means.over or state is CellState.RUNNING or word in words.HALTED
     if state is CellState.PENDING and (waits := words.reason(row.reason)):
         says = [waits, *says]
         if row.reason == "Dependency" and row.dependency:
@@ -471,7 +471,7 @@ def job_of(
         reason=words.code(row.reason) if means.state is CellState.PENDING else None,
         limit=row.limit,
         gpus=row.gpus,
-        expected_at=row.started_at if state is CellState.PENDING else None,
+        expected_at=row.started_at if state is CellState.PENDING and not begun else None,
         at_once=row.at_once,
         steps_read=any(step.id == "batch" and step.ends_at is not None for step in steps),
         preempted=state is CellState.FAILED and end is End.PREEMPTED,

@@ -30,6 +30,7 @@ class Meaning:
 
 
 _WAITS, _RUNS = Meaning(CellState.PENDING), Meaning(CellState.RUNNING)
+HALTED = ("SUSPENDED", "STOPPED")  # they wait with all that they have computed in memory
 STATES: Mapping[str, Meaning] = {
     "PENDING": _WAITS,
     "CONFIGURING": Meaning(CellState.PENDING, says="its nodes are being made ready"),

@@ -18,14 +18,13 @@ from gpu_tui.core.profile import Verb
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.slurm import parse_details
 from gpu_tui.parse.slurm_job import Detail
-from gpu_tui.parse.slurm_words import PLACES, meaning
+from gpu_tui.parse.slurm_words import HALTED, PLACES, meaning
 from gpu_tui.providers.base import Answer, AnswerKind, Means, NoAnswer, ProviderError
 
 CANCEL = "scancel"
 READ_LIMIT = 20.0  # seconds; a client gives up on a dead controller after about 9
 CALL_LIMIT = 30.0
 JOB_ID = re.compile(r"[1-9]\d{0,9}(_\d{1,10})?")
-HALTED = ("SUSPENDED", "STOPPED")  # they wait with all that they have computed in memory
 # The words of a scancel that did nothing. Whatever else goes wrong, it may have had its effect.
 REFUSALS = ("Invalid job id", "Access/permission denied", "Invalid user id", "already completed")
 # Slurm's programs as the user's own shell would find them, with times that have no zone, and the same

@@ -373,6 +373,16 @@ def test_the_log_of_a_job_that_waits_is_known_before_it_runs() -> None:
     }
 
 
+@pytest.mark.parametrize("word", ["SUSPENDED", "STOPPED", "PENDING"])
+def test_a_suspended_job_keeps_its_start_and_its_log(word: str) -> None:
+    (detail,) = parse_details(record())
+    (job,) = job_table([Listed(detail.id, word, "train", started_at=9.0)], [detail]).jobs
+    ran = word != "PENDING"
+    assert job.state is CellState.PENDING
+    assert (job.started_at, job.expected_at) == ((9.0, None) if ran else (None, 9.0))
+    assert (job.stdout is not None, job.has_stopped) == (ran, ran)
+
+
 def test_a_job_that_was_suspended_says_when_it_went_on() -> None:
     row = Listed("1", "RUNNING", "train")
     (detail,) = parse_details(record(comment="SuspendTime=1795276900 SecsPreSuspend=60 "))
