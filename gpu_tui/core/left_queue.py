@@ -22,6 +22,7 @@ UNRUN = "left the queue before it ran"
 UNSEEN = "left the queue before it was seen to run"
 NO_CODE = "nothing says its exit code"
 NO_END = "nothing says how it ended"
+LOG_DELETED = "its log was deleted with it"
 SHARED_LOG = "other jobs write into its log"
 UNREAD = "its log was not read"
 KEPT_FOR = 3 * 86_400.0  # seconds after the end: as long as the accounts are asked for
@@ -212,7 +213,7 @@ class LeftQueue:
         if self._recorded and left > first and now - left < RECORD_LATE:
             return replace(row, why=f"{ran}; the accounts do not have its end yet")
         if row.stdout is None:
-            log = "its log was deleted with it" if self.deletes else "its log is not known"
+            log = LOG_DELETED if self.deletes else "its log is not known"
             why = f"{NO_END}; {ran}; {log}"
         else:
             failed = unread.get(row.stdout)

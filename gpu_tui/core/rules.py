@@ -15,6 +15,7 @@ from gpu_tui.core.cut_short import cut_early, cut_short
 from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.findings import LOG_DATE, QUEUE_LOG, Severity
 from gpu_tui.core.fleet import LinkState
+from gpu_tui.core.left_queue import LOG_DELETED
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.mount_state import READ_ONLY_KINDS, MountFault
@@ -42,6 +43,10 @@ GPU_ERRORS: dict[str, tuple[str, Severity]] = {
 
 CUT_SHORT = (
     "Read its last lines: a kill leaves no word there, dmesg may name the OOM killer; an early stop says so. "
+    "Look at its last checkpoint before you start it again."
+)
+JOB_DELETED = (
+    "Ask who deleted it, or read kubectl get events: events are kept for about an hour. "
     "Look at its last checkpoint before you start it again."
 )
 STARTED_AGAIN = (
@@ -390,7 +395,8 @@ def _cells(seen: Now) -> Iterator[Condition]:
             )  # fmt: skip
         elif cell.name != seen.blamed and (words := cut_short(cell)) is not None:
             severity = Severity.SERIOUS if cut_early(cell) else Severity.WARN
-            yield Condition(UNTOLD, severity, words, source, cell.name, remedy=CUT_SHORT)
+            remedy = JOB_DELETED if LOG_DELETED in words else CUT_SHORT
+            yield Condition(UNTOLD, severity, words, source, cell.name, remedy=remedy)
 
 
 def _nodes(seen: Now) -> Iterator[Condition]:

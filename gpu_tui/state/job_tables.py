@@ -12,6 +12,7 @@ from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.job_scope import in_scope, no_match
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
+from gpu_tui.core.left_queue import LEFT as LEFT_QUEUE
 from gpu_tui.core.left_queue import SHARED_LOG
 from gpu_tui.core.liveness import descendants, is_launcher, is_tool, works
 from gpu_tui.core.log_cells import table_of_logs
@@ -81,6 +82,7 @@ def _listed(
         table = vanished.complete(table, endings, now, skew, _written(kept))
     if (left := kept.left.get(metric.name)) is not None:
         table = left.complete(table, endings, now, skew, _unread(kept))
+        table = _with_last_place(kept, table) if left.deletes else table
     if kept.fresh(metric, now) is None:
         why = kept.tracks.get(metric.name, NO_TRACK).why
         why = f"not heard of since: {why}" if why else "not heard of for a while"
@@ -90,6 +92,22 @@ def _listed(
         jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
         return replace(table, jobs=tuple(jobs))
     return table
+
+
+def _with_last_place(kept: InstanceState, table: JobTable) -> JobTable:
+    """The epochs that earlier looks read of jobs that left: their logs were deleted with them."""
+    if not any(job.word == LEFT_QUEUE for job in table.jobs) or not (
+        last := kept.last_queue.read()
+    ):
+        return table
+    rows = {cell.job: cell for cell in last.queue.cells if cell.epoch is not None}
+    jobs = (
+        replace(job, epoch=rows[job.id].epoch, epochs=rows[job.id].epochs)
+        if job.word == LEFT_QUEUE and job.id in rows
+        else job
+        for job in table.jobs
+    )
+    return replace(table, jobs=tuple(jobs))
 
 
 def _unread(kept: InstanceState) -> Mapping[str, str]:

@@ -38,13 +38,16 @@ class QueueKept:
     def __init__(self, history: History, instance: Instance) -> None:
         self._history, self._name = history, instance.name
         self._box = instance.provider.id or box_of(instance)
-        self._written: tuple[list[CellState], float] | None = None
+        self._written: tuple[list[tuple[CellState, bool]], float] | None = None
         self._last: LastQueue | None = None
         self._asked = False
 
     def keep(self, queue: Queue, at: float) -> None:
-        """As it was read at `at`: at once where a cell came to something else, else now and then."""
-        states, known = [cell.state for cell in queue.cells], self._written
+        """As it was read at `at`: at once where a cell came to something else or its epoch became known, else now
+        and then.
+        """
+        states = [(cell.state, cell.epoch is None) for cell in queue.cells]
+        known = self._written
         if known and known[0] == states and 0 <= at - known[1] < CONTACT_EVERY:
             return
         text = json.dumps([row_of(cell) for cell in queue.cells[:CELLS_KEPT]])

@@ -8,6 +8,7 @@ from kube_objects import at, condition, ended, job, pod
 from kube_server import KubeServer
 
 from gpu_tui.core.clock import rfc3339
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.contract import fleet_verdict
@@ -40,5 +41,10 @@ async def test_jobs_that_were_deleted_between_two_looks_keep_their_rows(
         "done": CellState.FINISHED,
     }
     assert "its log was deleted with it" in (cells["train"].why or "")
-    assert [(one.kind, one.cell) for one in view.findings] == [("suspicious_end", "train")]
-    assert fleet_verdict(view) == "cannot-tell"
+    assert (cells["train"].epoch, cells["train"].epochs) == (12, 40)
+    (found,) = view.findings
+    assert (found.kind, found.cell) == ("suspicious_end", "train")
+    # As an open cockpit, which has read that log, reports it: it went at less than a third of its way.
+    assert found.severity is Severity.SERIOUS
+    assert "kubectl get events" in found.remedy
+    assert fleet_verdict(view) == "escalate"
