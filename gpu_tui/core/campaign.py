@@ -200,8 +200,13 @@ def count_once(queues: Iterable[Queue]) -> tuple[Tally, tuple[str, ...]]:
 
 
 def is_over(queue: Queue, tally: Tally) -> bool:
-    """Whether a queue that was read has ended: no cell runs, waits or is in doubt, and no more cells may follow."""
+    """Whether a queue that was read has ended: no cell runs or waits, or may do so, and no more cells may follow. A cell
+    that is over is not open, though nothing says how it ended.
+    """
     open_ = tally.count(CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL)
+    open_ -= sum(
+        cell.state is CellState.CANNOT_TELL and cell.finished_at is not None for cell in queue.cells
+    )
     return not (open_ or queue.more or (tally.unnamed and not queue.claimed_done))
 
 

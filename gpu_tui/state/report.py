@@ -92,7 +92,7 @@ class _Report:
         verdict = fleet_verdict(view)
         outlook = sweep_outlook(view)
         told, cells = sweep_words(outlook), outlook.tally
-        open_ = cells.total - cells.done - cells.count(*BAD)
+        open_ = cells.left + cells.count(CellState.RUNNING, CellState.CANNOT_TELL)
         verdicts = Counter(str(one.verdict) for one in view.instances)
         boxes = listed(f"{number} {say(word)}" for word, number in verdicts.most_common())
         return [

@@ -11,12 +11,13 @@ from gpu_tui.core.events import LinkChanged, Sampled
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.mask import Mask
 from gpu_tui.core.readings import Host
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.contract import check_json
 from gpu_tui.state.patrol import patrol_report
-from gpu_tui.state.report import _cells
+from gpu_tui.state.report import _cells, handover
 from gpu_tui.state.store import Store
 from gpu_tui.state.sweep_contract import sweep_json
 from gpu_tui.state.sweep_outlook import sweep_outlook
@@ -90,6 +91,25 @@ def test_the_rest_of_a_limit_is_by_the_clock_that_set_it(skew: float) -> None:
 def test_a_row_that_waits_is_not_another_one_each_second() -> None:
     cells = [seen(WAITS, skew=skew)["login"].queue.cells for skew in (1.0, 2.0, 31.0)]
     assert cells[0] == cells[1] == cells[2]
+
+
+def test_a_hand_over_counts_a_job_that_was_cancelled_as_no_open_one() -> None:
+    gone = Job("6", "6·a", CellState.SKIPPED, "CANCELLED", "by its own user", finished_at=T0 - 60)
+    untold = Job("7", "7·a", CellState.CANNOT_TELL, "left the queue", finished_at=T0 - 60)
+    view = seen(gone, untold, RUNS, WAITS)
+    assert "3 open" in handover(view, {}, Mask(), version="0", fleet=None)
+
+
+def test_a_queue_whose_last_end_is_not_known_has_ended_and_shows_no_time_left() -> None:
+    untold = Job("7", "7·a", CellState.CANNOT_TELL, "left the queue", finished_at=T0 - 60)
+    view = seen(untold)
+    (lane,) = sweep_outlook(view).lanes
+    assert lane.over
+    assert lane.why == "nothing says how 7·a ended"
+    assert "0/1 done · ended" in "\n".join(patrol_report(view, {}))
+    (lane,) = sweep_outlook(seen(replace(untold, finished_at=None))).lanes
+    assert not lane.over  # it may still run
+    assert not sweep_outlook(seen(untold, WAITS)).over
 
 
 # --- nodes out of service -----------------------------------------------------------------------
