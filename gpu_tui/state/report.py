@@ -15,7 +15,7 @@ from gpu_tui.core.findings import BOUNDS, FIRST_LOOK, Finding
 from gpu_tui.core.listing import in_list_order
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.number import told_amount
-from gpu_tui.core.queue_words import BAD, queue_words, sweep_words
+from gpu_tui.core.queue_words import queue_words, sweep_words
 from gpu_tui.core.resume import ENDED_WELL
 from gpu_tui.core.speech import counted, listed, say, told
 from gpu_tui.core.sweep import CellState
