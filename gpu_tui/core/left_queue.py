@@ -7,6 +7,7 @@ listed. The end of any other is what its log says.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -151,7 +152,8 @@ class LeftQueue:
             replace(row, name=f"{row.name}·{row.id}") if row.name in taken else row
             for row in self._rows(endings, now, skew, unread or {})
         )
-        return replace(table, jobs=(*left, *here), dropped=table.dropped + self._more)
+        jobs = _with_logs_of_arrays([*left, *here])
+        return replace(table, jobs=jobs, dropped=table.dropped + self._more)
 
     def _rows(
         self, endings: Mapping[str, Ending], now: float, skew: float, unread: Mapping[str, str]
@@ -276,6 +278,32 @@ def _filled(job: Job, known: Job | None) -> Job:
         interactive=job.interactive or known.interactive,
         unread=job.unread if known.stdout is None else None,
     )
+
+
+def _with_logs_of_arrays(jobs: list[Job]) -> tuple[Job, ...]:
+    """The jobs; a task of which nothing says where its log is has the one that follows from another task of its array:
+    `/l/a_17_4.out` of 17_4 gives `/l/a_17_3.out` for 17_3. It may not exist.
+    """
+    named = {
+        job.id.partition("_")[0]: (job.id, job.stdout)
+        for job in jobs
+        if "_" in job.id and job.stdout is not None
+    }
+    return tuple(
+        replace(job, logs=(*_renamed(*named[array], job.id), *job.logs))
+        if job.unread is not None
+        and job.has_stopped
+        and (array := job.id.partition("_")[0]) in named
+        else job
+        for job in jobs
+    )
+
+
+def _renamed(id: str, path: str, other: str) -> Iterator[str]:
+    folder, _, name = path.rpartition("/")
+    new, times = re.subn(rf"(?<!\d){id}(?!\d)", other, name)
+    if times == 1:
+        yield f"{folder}/{new}"
 
 
 def _with_log(job: Job) -> Job:

@@ -529,7 +529,8 @@ def _from_accounts(row: Listed, steps: Sequence[Step], own: str | None) -> Job:
     """A job that the queue does not have. If the accounts list it as live, its end is not known."""
     job = job_of(row, None, steps, own)
     if words.meaning(row.word).over:
-        return job
+        ran = row.stdout is None and job.started_at is not None
+        return replace(job, unread=NO_RECORD if ran else None)
     why = f"the accounts say {job.word}, {NOT_QUEUED}"
     return replace(job, state=CellState.CANNOT_TELL, why=why, ends_by=None)
 

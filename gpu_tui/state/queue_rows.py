@@ -25,7 +25,13 @@ from gpu_tui.state.joined import Joined
 from gpu_tui.state.known_ends import LOG_ONLY, Sign
 from gpu_tui.state.scheduler_ends import with_scheduler_ends
 from gpu_tui.state.stillness import with_stillness
-from gpu_tui.state.unread import counted_reasons, unread_count, unread_ends, unread_jobs
+from gpu_tui.state.unread import (
+    counted_reasons,
+    unknown_ends,
+    unread_count,
+    unread_ends,
+    unread_jobs,
+)
 from gpu_tui.state.witness import box_time
 
 UNRECORDED = frozenset(metric.name for metric in metrics.UNRECORDED)
@@ -78,7 +84,7 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         _with_unread(kept, queue, logs, unread),
         unread_logs=len(unread) or unread_count(kept, now),
         unread_why=counted_reasons(unread),
-        unread_ends=len(unread_ends(kept, now)),
+        unread_ends=len(unread_ends(kept, now)) + unknown_ends(kept, now),
         not_counted={why: count for _, aside in listed for why, count in aside.items()},
     )
     return with_stillness(kept, queue, now, run)

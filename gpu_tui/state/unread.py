@@ -119,9 +119,22 @@ def unread_ends(kept: InstanceState, now: float) -> frozenset[str]:
     """The readable logs of a scheduler's stopped jobs that are not read: of too many the oldest, or those that no look has
     reached so far.
     """
-    jobs = _jobs_in_scope(kept, now)
-    logs = {one_spelling(job.stdout) for job in jobs if job.stdout and job.has_stopped}
+    logs = {one_spelling(job.stdout) for job in _stopped(kept, now) if job.stdout}
     return frozenset(logs.difference(map(one_spelling, kept.logs.paths)))
+
+
+def unknown_ends(kept: InstanceState, now: float) -> int:
+    """The number of stopped jobs whose log has an unknown path."""
+    opened = kept.logs.paths
+    return sum(
+        job.unread is not None and job.stdout is None and opened.isdisjoint(job.logs)
+        for job in _stopped(kept, now)
+        if not job.interactive
+    )
+
+
+def _stopped(kept: InstanceState, now: float) -> list[Job]:
+    return [job for job in _jobs_in_scope(kept, now) if job.has_stopped]
 
 
 def _jobs_in_scope(kept: InstanceState, now: float) -> tuple[Job, ...]:
