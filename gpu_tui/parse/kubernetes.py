@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.jobs import ENDED, JOBS_KEPT, Job, JobTable
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import devices_of
 from gpu_tui.parse.kube_logs import (
@@ -319,8 +319,10 @@ def _going_together(
         counts.append(f"pod {last.label} was replaced after {end_of(last.pod)}")
     row = judged(replace(job, why="; ".join(counts) or None), ranks, now, noun="pod", tries=tries)
     active, done = number(status, "active") or 0, number(status, "succeeded") or 0
-    if row.state is CellState.SKIPPED:
-        row = replace(row, state=CellState.PENDING, why=clauses("waits for a new pod", row.why))
+    bad = [rank.pod for rank in ranks if not rank.past and rank.pod.state in BAD]
+    taken = row.state is CellState.FAILED and all(pod.preempted for pod in bad)
+    if taken or row.state is CellState.SKIPPED:
+        row = _to_run_again(row, row.why, row.finished_at)
     if row.state is CellState.FINISHED and (completions or 1) > done:
         state = CellState.PENDING if active or (completions or 1) > done + 1 else row.state
         row = replace(row, state=state)
@@ -344,24 +346,35 @@ def _going(
     words = [*filter(None, [speaker.why]), *counts]
     state, word = speaker.state, speaker.word
     gone = (speaker.preempted and state is CellState.FAILED) or state is CellState.SKIPPED
-    if gone:
-        state, words = CellState.PENDING, ["waits for a new pod", *words]
     if state is CellState.FINISHED and (completions or 1) > done + 1:
         state = CellState.PENDING if active else CellState.CANNOT_TELL
-    return replace(
+    row = replace(
         job,
         state=state,
         word=word,
         why=clauses(*words),
         ends_by=min(filter(None, (job.ends_by, speaker.ends_by)), default=None),
-        started_at=None if gone else speaker.started_at,
-        finished_at=None if gone else speaker.finished_at,
-        exit_code=None if gone else job.exit_code,
-        signal=None if gone else job.signal,
+        started_at=speaker.started_at,
+        finished_at=speaker.finished_at,
         finding=speaker.finding,
         again=speaker.again,
         reason=_code(speaker),
-        waits_since=speaker.finished_at if gone else speaker.waits_since,
+        waits_since=speaker.waits_since,
+    )
+    return _to_run_again(row, row.why, speaker.finished_at) if gone else row
+
+
+def _to_run_again(row: Job, why: str | None, since: float | None) -> Job:
+    """A row whose pod was taken away: its controller makes another one, which has not begun."""
+    return replace(
+        row,
+        state=CellState.PENDING,
+        why=clauses("waits for a new pod", why),
+        started_at=None,
+        finished_at=None,
+        exit_code=None,
+        signal=None,
+        waits_since=since,
     )
 
 
@@ -390,7 +403,9 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
     if failed:
         return replace(row, state=CellState.FAILED, word="Failed", why=_of(pod), ends_by=None)
     if pod is not None:
-        return replace(row, state=pod.state, word=pod.word, why=pod.why)
+        row = replace(row, state=pod.state, word=pod.word, why=pod.why)
+        taken = pod.preempted and pod.state is CellState.FAILED and whole.state not in ENDED
+        return _to_run_again(row, pod.why, pod.finished_at) if taken else row
     if whole.state is CellState.FAILED:
         return replace(row, why=f"the job failed before it: {whole.why or whole.word}")
     if whole.word == "Suspended":

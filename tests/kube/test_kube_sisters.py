@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from kube_objects import at, condition, ended, job, pod, waiting
 from kube_server import KubeServer
 from test_kube_pods import NOON, RUNS, box, read, several
-from test_kubernetes_jobs import only
+from test_kubernetes_jobs import look, only
 
 from gpu_tui.core.fleet import Fleet, Instance, LinkState
 from gpu_tui.core.rules import Now, conditions
@@ -97,6 +98,36 @@ def test_how_long_a_preempted_job_waits_for_its_next_pod_is_counted_from_the_end
     last = read(shut)
     assert row.waits_since == last.finished_at
     assert row.started_at is None  # the attempt that ended is not the next one
+
+
+def shut(name: str, index: int | None = None) -> Any:
+    """A pod that its node's shutdown ended."""
+    return pod(
+        name, of="j", index=index, phase="Failed", state=ended(143), reason="Terminated",
+        message="Pod was terminated in response to imminent node shutdown.",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", [{"parallelism": 2}, {"parallelism": 2, "completions": 2}])
+def test_pods_of_a_parallel_job_that_were_all_preempted_are_waited_for(spec: Any) -> None:
+    row = only(job("j", spec=spec, failed=2), shut("j-a"), shut("j-b"))
+    assert (row.state, row.finding) == (CellState.PENDING, "preempted")
+    assert (row.finished_at, row.exit_code) == (None, None)
+    crashed = pod("j-b", of="j", phase="Failed", state=ended(1))
+    assert only(job("j", spec=spec, failed=2), shut("j-a"), crashed).state is CellState.FAILED
+
+
+def test_a_preempted_index_waits_for_its_next_pod_as_a_job_of_one_pod_does() -> None:
+    spec = {"completionMode": "Indexed", "parallelism": 2, "completions": 2}
+    pods = (shut("j-0-a", 0), pod("j-1-a", of="j", index=1))
+    rows = look(job("j", spec=spec, active=1, failed=1), *pods).table.jobs
+    assert [row.state for row in rows] == [CellState.PENDING, CellState.RUNNING]
+    assert (rows[0].finding, rows[0].exit_code) == ("preempted", None)
+    assert rows[0].waits_since is not None
+    # The Job is over: it makes no more pods.
+    end = [condition("Failed", "BackoffLimitExceeded")]
+    rows = look(job("j", spec=spec, failed=1, conditions=end), *pods[:1]).table.jobs
+    assert rows[0].state is CellState.FAILED
 
 
 # --- what is not known is not over ---------------------------------------------------------------------
