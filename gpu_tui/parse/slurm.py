@@ -506,7 +506,8 @@ def _never_began(row: Listed, signal: int | None) -> tuple[CellState, list[str]]
         if word == "FAILED":
             because = f" ({row.reason})" if words.reason(row.reason) else ""
             return CellState.SKIPPED, [words.REFUSED + because]
-    no_launch = row.reason == words.NO_LAUNCH or signal == words.NO_LAUNCH_SIGNAL
+    # A script that a signal killed at once has this reason, too (22.05): then the exit code has the signal.
+    no_launch = signal == words.NO_LAUNCH_SIGNAL or (row.reason == words.NO_LAUNCH and signal == 0)
     if word == "FAILED" and row.took_no_time and no_launch:
         return CellState.FAILED, [words.NOT_STARTED]
     return None

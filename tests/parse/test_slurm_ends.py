@@ -43,6 +43,8 @@ NO_LOG = "1|FAILED|1795877551|1795877551|1795877551|JobLaunchFailure|gpu|vm|(nul
 NO_LOG_BEFORE = "1|train|0:53|1795877551|1795877551|1795877551|gpu|vm||FAILED"
 NO_LOG_BATCH = "1.batch|batch|0:53|1795877551|1795877551|1795877551||vm|1|CANCELLED"
 DEADLINE = "34|train|1:0|1795877645|None|1795877663|gpu|None assigned||DEADLINE"
+# `kill -9 $$` as the first line of a script: the same reason (22.05.8), with its signal in the exit code.
+KILLED_BEFORE = NO_LOG_BEFORE.replace("0:53", "0:9")
 EXIT = "15|FAILED|1795877582|1795877582|1795877581|NonZeroExitCode|gpu|vm|(null)|train"
 EXIT_BEFORE = "15|train|1:0|1795877581|1795877582|1795877582|gpu|vm||FAILED"
 
@@ -53,8 +55,10 @@ EXIT_BEFORE = "15|train|1:0|1795877581|1795877582|1795877582|gpu|vm||FAILED"
         (REFUSED, (), SKIPPED, "the cluster refused it, and it never started (BadConstraints)"),
         (REFUSED, (REFUSED_BEFORE,), SKIPPED, "the cluster refused it"),
         ("", (REFUSED_BEFORE,), SKIPPED, "the cluster refused it, and it never started"),
-        (NO_LOG, (), FAILED, "it could not be started: see that the directory of its log exists"),
-        (NO_LOG, (NO_LOG_BEFORE, NO_LOG_BATCH), FAILED, "it could not be started"),
+        (
+            *(NO_LOG, (NO_LOG_BEFORE, NO_LOG_BATCH), FAILED),
+            "it could not be started: see that the directory of its log exists",
+        ),
         ("", (NO_LOG_BEFORE, NO_LOG_BATCH), FAILED, "it could not be started"),
         ("", (DEADLINE,), SKIPPED, "its deadline passed before it could start"),
     ],
@@ -79,6 +83,14 @@ def test_a_script_that_fails_at_once_did_begin(queue: str, accounts: tuple[str, 
         *((1, "exit 1") if accounts else (None, None)),  # squeue has no exit code
     )
     assert one.started_at == 1795877582
+
+
+def test_the_reason_of_a_failed_launch_alone_does_not_say_that_a_script_never_began() -> None:
+    killed, unknown = job(NO_LOG, KILLED_BEFORE), job(NO_LOG)
+    assert (killed.state, killed.finding, killed.signal) == (FAILED, None, 9)
+    assert "ended by signal 9" in (killed.why or "")
+    assert (unknown.state, unknown.finding) == (FAILED, None)
+    assert unknown.started_at == 1795877551
 
 
 @pytest.mark.parametrize(
