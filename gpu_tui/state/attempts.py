@@ -132,7 +132,7 @@ class Attempts:
     ) -> _Known:
         """With how far the attempt before came, and where the present one began."""
         if line is not None and line.reached is not None:  # one log holds both
-            later = at if waits and unit == "epoch" else None  # written after it was told to end
+            later = at if waits and unit == "epoch" else None  # written after the signal to end
             reached = max(line.reached, later or 0)
             known = replace(known, reached=reached, before="epoch", exact=True)
             return known if waits else replace(known, began=line.begun)

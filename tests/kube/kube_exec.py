@@ -18,7 +18,7 @@ PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _BINARY, _CLOSE, _PING, _PONG = 2, 8, 9, 10
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-# What a program of an image prints, and its exit code; None where the image has no such program.
+# The output and the exit code of a program of an image; None where the image has no such program.
 Answer = tuple[str, int] | None
 Image = Callable[[Sequence[str]], Answer]
 

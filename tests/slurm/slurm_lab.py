@@ -157,7 +157,7 @@ class Slurm:
             pause()
 
     def stop(self) -> None:
-        """End every job, then the daemons, then what a dead daemon left behind."""
+        """End every job, then the daemons, then the programs that a dead daemon left."""
         self.cancel_all()
         for daemon in reversed(self._daemons):
             self._end(daemon)

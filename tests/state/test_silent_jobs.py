@@ -154,7 +154,7 @@ def test_one_of_two_jobs_that_hangs_is_a_warning() -> None:
 
 
 def test_a_job_on_a_node_that_does_not_answer_is_not_silent_itself() -> None:
-    """Nothing of its log can arrive, and nobody can look inside."""
+    """Nothing of its log can arrive, and its node cannot be asked."""
     login = hanging(finding="network", why="its node does not answer for 16 min")
     view = login.view()
     assert stalls(view) == []
@@ -487,7 +487,7 @@ def twin_no_date() -> Login:
 
 
 def twin_clock_off_by_minutes() -> Login:
-    """The file server's clock is minutes behind that of the login node, or the login node caches the file's date."""
+    """The file server's clock is minutes slower than that of the login node, or the login node caches the file's date."""
     return hanging(quiet=STALL + 200)
 
 
