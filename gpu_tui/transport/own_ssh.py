@@ -219,8 +219,8 @@ def _has_name() -> bool:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End it with all that it started."""
-    if process.poll() is None:
+    """End it with all that it started; until it is waited for, its id is that of its group alone."""
+    if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
+import select
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -122,18 +124,19 @@ def test_an_answer_counts_until_a_file_changes_and_once_for_each_box(
         assert (enter("three"), enter("four")) == (1, 0)
 
 
-@pytest.mark.parametrize("by", ["config", "stub"])
+@pytest.mark.parametrize("by", ["config", "stub", "what a command of the config left"])
 def test_a_question_that_does_not_end_is_given_up_with_all_that_it_began(
     by: str, ssh: Ssh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sleep = f"sleep 1000.{os.getpid()}"
-    access = config(tmp_path, f'Match exec "{sleep} & {sleep}"\n' if by == "config" else "")
+    commands = f"{sleep} &" if by.startswith("what") else f"{sleep} & {sleep}"
+    access = config(tmp_path, "" if by == "stub" else f'Match exec "{commands}"\n')
     resolve(SshAccess("box"))  # what this ssh has by itself is known now
-    ssh("" if by == "config" else f"{sleep} & {sleep}")
+    ssh(commands if by == "stub" else "")
     monkeypatch.setattr(own_ssh, "SECONDS", 0.5)
     with pytest.raises(LinkError, match=r"does not end within 0\.5 s"):
         Answers().used_by("box", resolve, access)
-    assert running(sleep) == []
+    assert left(sleep) == []
 
 
 async def test_leaving_ends_what_is_still_asked(ssh: Ssh, tmp_path: Path) -> None:
@@ -147,10 +150,20 @@ async def test_leaving_ends_what_is_still_asked(ssh: Ssh, tmp_path: Path) -> Non
     await transport.close()
     with pytest.raises(LinkError):
         await task
-    assert running(sleep) == []
+    assert left(sleep) == []
 
 
-def running(words: str) -> list[Path]:
+def left(words: str) -> list[int]:
+    """The processes that still run these words when what was killed has had 10 s to end: a signal takes effect when the process is next scheduled."""
+    for pid in running(words):
+        with suppress(ProcessLookupError):
+            handle = os.pidfd_open(pid)
+            select.select([handle], [], [], 10)
+            os.close(handle)
+    return running(words)
+
+
+def running(words: str) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -159,7 +172,7 @@ def running(words: str) -> list[Path]:
             except OSError:
                 continue
             if line == words:
-                found.append(entry)
+                found.append(int(entry.name))
     return found
 
 
