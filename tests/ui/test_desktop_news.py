@@ -126,10 +126,13 @@ def test_a_real_terminal_gets_the_notification_the_bell_and_nothing_of_the_box()
 def test_through_a_real_tmux_it_reaches_the_terminal_outside(tmp_path: Path) -> None:
     conf = tmp_path / "tmux.conf"
     conf.write_text("set -g allow-passthrough on\nset -g status off\n")
+    # tmux drops what is passed through while it redraws the terminal, as it does once this is attached.
     say = (
-        "import os,sys; from gpu_tui.ui.terminal import desktop_bytes as d;"
-        "sys.stdout.write(d('cell done', ('osc9', 'osc777'), os.environ)); sys.stdout.flush();"
-        "sys.stdin.read()"
+        "import os, select, sys\n"
+        "from gpu_tui.ui.terminal import desktop_bytes\n"
+        "while not select.select([sys.stdin], [], [], 0.2)[0]:\n"
+        " sys.stdout.write(desktop_bytes('cell done', ('osc9', 'osc777'), os.environ))\n"
+        " sys.stdout.flush()\n"
     )
     argv = ["tmux", "-S", str(tmp_path / "s"), "-f", str(conf), "new", sys.executable, "-c", say]
     try:
