@@ -97,6 +97,7 @@ class Answers:
         self._usual: dict[tuple[str, object], Values | None] = {}
         self._lock = Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
 
     def used_by(self, name: str, call: Callable[..., T], *args: object) -> T:
         """Call; what it asks is asked for the box `name`."""
@@ -107,7 +108,8 @@ class Answers:
             _ASKED.reset(token)
 
     def close(self) -> None:
-        """End what is still being asked."""
+        """End what is still being asked, and what will be."""
+        self._closed = True
         for process in [*self._running]:
             _kill(process)
 
@@ -183,7 +185,9 @@ class Answers:
             ) from None
         self._running.add(process)
         try:
+            self._need_open(host)  # `close` does not find what is added after it
             out, err = process.communicate(timeout=SECONDS)
+            self._need_open(host)  # another answer than that of an ssh that was killed
             return process.returncode, out, err
         except subprocess.TimeoutExpired:
             raise LinkError(
@@ -196,6 +200,10 @@ class Answers:
             for pipe in (process.stdout, process.stderr):
                 assert pipe is not None
                 pipe.close()
+
+    def _need_open(self, host: str) -> None:
+        if self._closed:
+            raise LinkError(f"ssh -G {host} was ended, as the connections are closed")
 
 
 _DEFAULT = Answers()

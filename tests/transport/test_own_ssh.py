@@ -153,6 +153,19 @@ async def test_leaving_ends_what_is_still_asked(ssh: Ssh, tmp_path: Path) -> Non
     assert left(sleep) == []
 
 
+def test_what_is_asked_while_leaving_is_ended_too(tmp_path: Path) -> None:
+    sleep = f"sleep 3000.{os.getpid()}"
+    access = config(tmp_path, f'Match exec "{sleep}"\n')
+    for known in (False, True):  # what this ssh has by itself
+        answers = Answers()
+        if known:
+            answers.used_by("box", resolve, SshAccess("box"))
+        answers.close()
+        with pytest.raises(LinkError, match=r"was ended, as the connections are closed"):
+            answers.used_by("box", resolve, access)
+    assert left(sleep) == []
+
+
 def left(words: str) -> list[int]:
     """The processes that still run these words when what was killed has had 10 s to end: a signal takes effect when the process is next scheduled."""
     for pid in running(words):
