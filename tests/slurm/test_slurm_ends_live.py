@@ -34,7 +34,7 @@ async def test_who_ended_a_job_is_the_schedulers_word(
 ) -> None:
     out = ("-o", f"{tmp_path}/%j.out", "--open-mode=append")
     dropped = slurm.submit(TRAIN, *out, name="dropped")
-    again = slurm.submit(TRAIN, *out, name="again")
+    again = slurm.submit(TRAIN, *out, "-n", "2", name="again")
     spot = slurm.submit(TRAIN, *out, "-p", "spot", name="spot")
     lost = slurm.submit(TRAIN, "-o", f"{tmp_path}/nowhere/%j.out", name="lost")
     jobs = (dropped, again, spot)
@@ -47,16 +47,26 @@ async def test_who_ended_a_job_is_the_schedulers_word(
     async with open_fleet(fleet, read_only=True, state=tmp_path / "state") as (room, tap):
         await until(room, tap, all_train)
         slurm.run("scancel", dropped)
+        # Only without `spot` is there room for it, and then there is none for `spot`.
+        first = slurm.submit("sleep 300", "-n", "6", name="first")
+
+        def displaced(view: InstanceView) -> bool:
+            seen = rows(view)
+            return first in seen and seen[first].state is CellState.RUNNING
+
+        await until(room, tap, displaced)
+        # It takes the place of `again` before one of the two that were put back can.
+        second = slurm.submit("sleep 300", "-n", "2", "--priority=TOP", name="second")
         slurm.run("scontrol", "requeue", again)
-        first = slurm.submit("sleep 300", "-n", "8", name="first")
 
         def told(view: InstanceView) -> bool:
             seen = rows(view)
-            kinds = {job: {one.kind for one in of(view, job)} for job in jobs}
             return (
                 seen[dropped].state is CellState.SKIPPED
                 and (seen[again].restarts, seen[spot].restarts) == (1, 1)
-                and kinds[spot] == {"preempted"}
+                and {one.kind for one in of(view, spot)} == {"preempted"}
+                and second in seen
+                and seen[second].state is CellState.RUNNING
             )
 
         view = await until(room, tap, told)
@@ -72,4 +82,4 @@ async def test_who_ended_a_job_is_the_schedulers_word(
         (unstarted,) = of(view, lost)
         assert (unstarted.kind, seen[lost].finding) == ("missing_cell", "missing_cell")
         assert "it could not be started" in unstarted.evidence
-        slurm.run("scancel", again, spot, first)
+        slurm.run("scancel", again, spot, first, second)
