@@ -500,15 +500,19 @@ def _by_steps(
 def _never_began(row: Listed, signal: int | None) -> tuple[CellState, list[str]] | None:
     """The state and words of a job that ended before its script ran; None if it ran, or if that is not known."""
     word = row.word.upper()
-    if not row.placed and row.took_no_time:
+    lasted = row.lasted
+    if word not in ("DEADLINE", "FAILED") or lasted is None:
+        return None
+    if not row.placed and lasted == 0:
         if word == "DEADLINE":
             return CellState.SKIPPED, ["its deadline passed before it could start"]
-        if word == "FAILED":
-            because = f" ({row.reason})" if words.reason(row.reason) else ""
-            return CellState.SKIPPED, [words.REFUSED + because]
+        because = f" ({row.reason})" if words.reason(row.reason) else ""
+        return CellState.SKIPPED, [words.REFUSED + because]
     # A script that a signal killed at once has this reason, too (22.05): then the exit code has the signal.
-    no_launch = signal == words.NO_LAUNCH_SIGNAL or (row.reason == words.NO_LAUNCH and signal == 0)
-    if word == "FAILED" and row.took_no_time and no_launch:
+    no_launch = (signal == words.NO_LAUNCH_SIGNAL and lasted <= words.LAUNCH_SECONDS) or (
+        row.reason == words.NO_LAUNCH and signal == 0 and lasted == 0
+    )
+    if word == "FAILED" and no_launch:
         return CellState.FAILED, [words.NOT_STARTED]
     return None
 

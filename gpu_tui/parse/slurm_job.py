@@ -38,10 +38,12 @@ class Listed:
         return self.node is not None or self.partition is None
 
     @property
-    def took_no_time(self) -> bool:
-        """It took no time, or has no start."""
+    def lasted(self) -> float | None:
+        """Whole seconds from its start to its end; 0 if it has no start, None if it has no end."""
         begun, over = self.started_at, self.ends_at
-        return over is not None and (begun is None or begun >= over)
+        if over is None:
+            return None
+        return 0.0 if begun is None else max(0.0, over - begun)
 
 
 @dataclass(frozen=True, slots=True)

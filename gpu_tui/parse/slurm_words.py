@@ -100,6 +100,9 @@ LONG_SAYS = "its nodes are down, drained or reserved for jobs in partitions of h
 FAULTS = frozenset({"launch failed requeued held", "JobHoldMaxRequeue"})
 NO_LAUNCH = "JobLaunchFailure"
 NO_LAUNCH_SIGNAL = 53  # in place of a signal, where slurmd could not start the batch script
+LAUNCH_SECONDS = (
+    60.0  # for a launch that fails: the node may be slow, and both ends are whole seconds
+)
 MAKES_ROOM = "a job of higher priority takes its place"
 REFUSED = "the cluster refused it, and it never started"
 NOT_STARTED = "it could not be started: see that the directory of its log exists and can be written"

@@ -42,6 +42,9 @@ REFUSED_BEFORE = "20|train|1:0|1795877581|1795877581|1795877581|gpu|None assigne
 NO_LOG = "1|FAILED|1795877551|1795877551|1795877551|JobLaunchFailure|gpu|vm|(null)|train"
 NO_LOG_BEFORE = "1|train|0:53|1795877551|1795877551|1795877551|gpu|vm||FAILED"
 NO_LOG_BATCH = "1.batch|batch|0:53|1795877551|1795877551|1795877551||vm|1|CANCELLED"
+# The launch failed a second later: on a busy node, or across the turn of a second.
+NO_LOG_SLOW = NO_LOG.replace("1795877551|1795877551|", "1795877551|1795877552|", 1)
+NO_LOG_BEFORE_SLOW = NO_LOG_BEFORE.replace("1795877551|gpu", "1795877552|gpu")
 DEADLINE = "34|train|1:0|1795877645|None|1795877663|gpu|None assigned||DEADLINE"
 # `kill -9 $$` as the first line of a script: the same reason (22.05.8), with its signal in the exit code.
 KILLED_BEFORE = NO_LOG_BEFORE.replace("0:53", "0:9")
@@ -60,6 +63,8 @@ EXIT_BEFORE = "15|train|1:0|1795877581|1795877582|1795877582|gpu|vm||FAILED"
             "it could not be started: see that the directory of its log exists",
         ),
         ("", (NO_LOG_BEFORE, NO_LOG_BATCH), FAILED, "it could not be started"),
+        (NO_LOG_SLOW, (NO_LOG_BEFORE_SLOW,), FAILED, "it could not be started"),
+        ("", (NO_LOG_BEFORE_SLOW,), FAILED, "it could not be started"),
         ("", (DEADLINE,), SKIPPED, "its deadline passed before it could start"),
     ],
 )
@@ -87,6 +92,8 @@ def test_a_script_that_fails_at_once_did_begin(queue: str, accounts: tuple[str, 
 
 def test_the_reason_of_a_failed_launch_alone_does_not_say_that_a_script_never_began() -> None:
     killed, unknown = job(NO_LOG, KILLED_BEFORE), job(NO_LOG)
+    late = job("", NO_LOG_BEFORE.replace("1795877551|gpu", "1795877951|gpu"))
+    assert (late.finding, late.signal, late.started_at) == (None, 53, 1795877551)
     assert (killed.state, killed.finding, killed.signal) == (FAILED, None, 9)
     assert "ended by signal 9" in (killed.why or "")
     assert (unknown.state, unknown.finding) == (FAILED, None)
