@@ -67,7 +67,10 @@ async def test_a_login_node_shows_the_jobs_their_logs_and_what_befell_them(
         if not {train, fails, killed, never} <= seen.keys():
             return False
         told = seen[train].loss is not None and seen[train].steps is not None
-        return told and view.verdict is Verdict.RUNNING and seen[never].finding is not None
+        tasks = [cell for id, cell in seen.items() if id.startswith(f"{array}_")]
+        begun = sum(cell.state is CellState.RUNNING for cell in tasks) == 2
+        over = seen[killed].state is CellState.FAILED and seen[never].finding is not None
+        return told and begun and over and view.verdict is Verdict.RUNNING
 
     fleet = Fleet("sweep", (login_node.instance("login", platform="slurm", scheduler="slurm"),))
     async with open_fleet(fleet, read_only=True, state=tmp_path / "state") as (room, tap):
@@ -80,7 +83,6 @@ async def test_a_login_node_shows_the_jobs_their_logs_and_what_befell_them(
         assert seen[train].name != seen[twin].name  # two jobs of one name stay two rows
         tasks = {id: cell for id, cell in seen.items() if id.startswith(f"{array}_")}
         assert {id.partition("_")[2] for id in tasks} == {"3", "4", "5", "6", "7", "8", "9"}
-        assert sum(cell.state is CellState.RUNNING for cell in tasks.values()) == 2
         assert "no more tasks" in (tasks[f"{array}_9"].why or "")
         assert (seen[waits].state, seen[held].state) == (CellState.PENDING, CellState.PENDING)
         assert f"afterok:{train}" in (seen[waits].why or "")
@@ -98,8 +100,8 @@ async def test_a_login_node_shows_the_jobs_their_logs_and_what_befell_them(
         paths = {log.source.path for log in view.logs if log.source.cell == seen[train].name}
         assert paths == {f"{logs}/train a|b ü-{train}.out", f"{logs}/train a|b ü-{train}.err"}
 
-        # The same id begins again: it waits, and says how often it was put back.
-        slurm.run("scontrol", "requeue", train)
+        # It is put back and may not start at once: it waits, and says how often it was put back.
+        slurm.run("scontrol", "requeuehold", train)
         view = await until(room, tap, lambda view: "restarted" in (rows(view)[train].why or ""))
         assert rows(view)[train].state is CellState.PENDING
 
