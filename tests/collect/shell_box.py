@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -292,3 +293,15 @@ class Inbox:
             event = await asyncio.wait_for(self.queue.get(), 60)
             found.setdefault(event.metric, event)
         return found
+
+
+async def gone(*pids: int) -> None:
+    """Wait until each of these processes has ended, whoever is to reap it."""
+    for pid in pids:
+        try:
+            fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        ended, _, _ = await asyncio.to_thread(select.select, [fd], [], [], 60)
+        os.close(fd)
+        assert ended

@@ -5,16 +5,14 @@ The stand-in's loop does what the real one's does: the first rows at once, each 
 
 from __future__ import annotations
 
-import asyncio
 import os
-import select
 import signal
 from pathlib import Path
 
 import pytest
 import shell_box
-from shell_box import GPU_ROW, Inbox, ShellBox
-from test_sampler import alive, hurried, sampling, value
+from shell_box import GPU_ROW, Inbox, ShellBox, gone
+from test_sampler import hurried, sampling, value
 
 from gpu_tui.collect import program_loop, program_python
 from gpu_tui.collect.sampler import Group
@@ -75,17 +73,6 @@ async def share(inbox: Inbox) -> float:
 async def until(inbox: Inbox, wanted: float) -> None:
     while await share(inbox) != wanted:
         pass
-
-
-async def gone(*pids: int) -> None:
-    for pid in pids:
-        try:
-            fd = os.pidfd_open(pid)
-        except ProcessLookupError:
-            continue
-        ended, _, _ = await asyncio.to_thread(select.select, [fd], [], [], 60)
-        os.close(fd)
-        assert ended
 
 
 async def test_it_is_started_once_for_many_looks(box: ShellBox, shell: str):
@@ -228,6 +215,14 @@ async def test_it_ends_with_us(box: ShellBox, shell: str):
         (loop,) = asked(box, "--loop-ms")
         assert alive(loop)
     await gone(loop)
+
+
+def alive(pid: int) -> bool:
+    """A process that has ended but is not yet waited for counts as gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] != "Z"
+    except OSError:
+        return False
 
 
 def lane_of(loop: int) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from bench.onbox import SHELLS, left_after_kills
-from shell_box import NVIDIA_SMI, Inbox
+from shell_box import NVIDIA_SMI, Inbox, gone
 
 from gpu_tui.collect.sampler import plan, sample_group
 from gpu_tui.core.clock import ManualClock
@@ -33,22 +33,6 @@ def processes_of(home: Path) -> list[int]:
         if f"HOME={home}".encode() in words:
             found.append(int(entry.name))
     return found
-
-
-async def ended(pid: int) -> None:
-    """Return when the process is gone."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    loop = asyncio.get_running_loop()
-    gone = asyncio.Event()
-    loop.add_reader(handle, gone.set)
-    try:
-        await asyncio.wait_for(gone.wait(), 60)
-    finally:
-        loop.remove_reader(handle)
-        os.close(handle)
 
 
 async def test_every_metric_over_one_channel(box):  # type: ignore[no-untyped-def]
@@ -74,7 +58,7 @@ async def test_every_metric_over_one_channel(box):  # type: ignore[no-untyped-de
     assert len(started) >= len({probe.lane for probe in group.probes})
     await connection.close()
     await transport.close()
-    await asyncio.gather(*(ended(pid) for pid in started))
+    await gone(*started)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -130,7 +114,7 @@ async def test_every_metric_whatever_the_login_shell(login, make_box):  # type: 
     assert started
     await connection.close()
     await transport.close()
-    await asyncio.gather(*(ended(pid) for pid in started))
+    await gone(*started)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
