@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from boxes import Sshd
-from slurm_lab import CONF, Slurm, started
+from slurm_lab import CONF, Slurm, pause, started
 from test_slurm_live import rows, until
 
 from gpu_tui.core.fleet import Fleet, SchedulerScope
@@ -34,6 +35,9 @@ async def test_every_task_of_the_array_is_read_and_no_other_job_is_a_cell(
     other = slurm.submit("exit 3", name="test")
     shell = slurm.run("sh", "-c", "srun -J shell sh -c 'echo $SLURM_JOB_ID'")
     array = slurm.submit(TRAIN, "--array=0-6", "-o", f"{tmp_path}/%A_%a.out", name="sweep-a")
+    logs = [tmp_path / f"{array}_{task}.out" for task in range(7)]
+    while not all(log.exists() and "Epoch 3/20" in log.read_text() for log in logs):
+        await asyncio.to_thread(pause)
     scope = SchedulerScope(name=("sweep-*",))
     box = login_node.instance("login", platform="slurm", scheduler="slurm", scheduler_scope=scope)
     async with open_fleet(Fleet(None, (box,)), state=tmp_path / "state") as (room, tap):
