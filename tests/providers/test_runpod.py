@@ -218,7 +218,7 @@ async def test_an_answer_that_is_no_success(
 
 async def test_an_answer_that_never_comes_is_unknown_and_not_repeated(server: RunPodServer) -> None:
     server.hang = True
-    answer = await _provider(server, limit=0.1).stop(_permit())
+    answer = await _provider(server, limit=1.0).stop(_permit())
     assert answer.kind is AnswerKind.UNKNOWN
     assert len(server.calls) == 1
     assert server.pod is None
