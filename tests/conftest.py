@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -70,15 +69,11 @@ def _signals_as_from_a_terminal() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Colours, sizes, agents and fleets of the developer's own shell must not reach a test, nor a test their cache."""
-    base = tmp_path_factory.getbasetemp()
-    # The workers of one run share a cache: the index of triage in it takes more than a second to make.
-    cache = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "cache"
+def plain_environment() -> Iterator[None]:
+    """Colours, sizes, agents and fleets of the developer's own shell must not reach a test."""
     with pytest.MonkeyPatch.context() as patch:
         # Temporary directories are in memory on many machines, and no test but its own is about that.
         patch.setattr("gpu_tui.teardown.mounts.MEMORY", frozenset())
-        patch.setenv("XDG_CACHE_HOME", str(cache))
         for name in (
             "NO_COLOR",
             "TEXTUAL_THEME",

@@ -36,11 +36,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _open(args: argparse.Namespace, sight: FirstSight) -> int:
     # Imported here: whoever looks at the picture of the last time, or a sketch, waits for nothing of this.
+    from gpu_tui import user_rules
     from gpu_tui.cli.as_text import cockpit_or_text
     from gpu_tui.resources import library
 
     path = fleet_path(args)
-    complaints = library().complaints
+    complaints = (*library().complaints, *user_rules.complaints())
     if path is None or complaints:
         sight.away()
     if path is None:

@@ -26,7 +26,11 @@ EXITS: Mapping[str, Sequence[tuple[str, str]]] = {
         ("2", "a bad fleet file, or nothing could be read"),
     ),
     "sweep": (("0", "done"), ("2", "not one queue could be read")),
-    "triage": (("0", "no alarm in it"), ("1", "an alarm"), ("2", "it cannot be read")),
+    "triage": (
+        ("0", "no alarm in it"),
+        ("1", "an alarm; with --check a sample that fails"),
+        ("2", "it cannot be read"),
+    ),
     "verify": (
         ("0", "verified"),
         ("1", "failed"),

@@ -55,11 +55,12 @@ def fleet_path(args: argparse.Namespace) -> Path | None:
 
 def fleet_of(args: argparse.Namespace) -> Fleet:
     """The fleet that the flags name; FleetError with file, line and next step if it cannot be had."""
+    from gpu_tui import user_rules
     from gpu_tui.resources import library
     from gpu_tui.settings import FleetError, fleet_of_hosts, load_fleet
 
     shelf = library()
-    for complaint in shelf.complaints:
+    for complaint in (*shelf.complaints, *user_rules.complaints()):
         print(f"gpu-tui: {plain(told(complaint), 400)}", file=sys.stderr)
     profiles = shelf.profiles
     hosts = getattr(args, "hosts", None)

@@ -19,15 +19,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from gpu_tui import __version__, openssl
 from gpu_tui.cli import streams
 from gpu_tui.cli.epilog import epilog
 from gpu_tui.cli.trouble import is_expected, shown, words_of
-from gpu_tui.core.speech import LANGUAGES, say
+from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import LANGUAGES, say, told
 from gpu_tui.language import choose, of_locale, speak_in
+from gpu_tui.parse.triage.source import set_rule_source
 from gpu_tui.places import config_dir
+
+if TYPE_CHECKING:
+    from gpu_tui.parse.triage.rule_set import RuleSet
+    from gpu_tui.user_rules import Loaded
 
 COMMANDS = (
     "watch",
@@ -51,6 +57,8 @@ COMMANDS = (
     "completion",
     "help",
 )
+# The triage rules of this process; empty until the first line is judged.
+_loaded_rules: list[Loaded] = []
 COCKPIT = "cockpit"  # what runs when no command is named
 WATCHING = (COCKPIT, "watch")  # for hours, most often: what they can do without they do not load
 # Objects made before the collector looks: of what modules bring nothing is garbage.
@@ -141,6 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     gc.set_threshold(LOADING, *gc.get_threshold()[1:])
     streams.mend()
+    set_rule_source(_triage_rules)
     try:
         code = _dispatch(words)
         sys.stdout.flush()  # here: what cannot be written is told, and is no success
@@ -157,7 +166,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             return USAGE
         return FAILED if is_expected(error) else BUG
     finally:
+        _print_slow_patterns()
         streams.settle()
+
+
+def _triage_rules() -> RuleSet:
+    from gpu_tui.user_rules import load
+
+    loaded = load()
+    _loaded_rules[:] = [loaded]
+    return loaded.rules
+
+
+def _print_slow_patterns() -> None:
+    """Report on stderr each pattern of the user's rules that exceeded its time limit."""
+    with suppress(OSError):
+        for sentence in (one for loaded in _loaded_rules for one in loaded.slow_patterns):
+            print(f"gpu-tui: {plain(told(sentence), 400)}", file=sys.stderr)
 
 
 def available() -> dict[str, Command]:

@@ -6,7 +6,6 @@ import argparse
 import codecs
 import json
 import math
-import os
 import re
 import sys
 from collections import Counter
@@ -15,14 +14,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
+from gpu_tui import user_rules
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogLine, Progress
+from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import counted, say, told
 from gpu_tui.parse.lines import clean
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.traces import CellTrace
-from gpu_tui.wiring.kept_index import keep_index
 
 NAME = "triage"
 HELP = "classify the lines of a log, from a file or standard input"
@@ -55,11 +55,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", default="-", metavar="FILE", help="a log, or - for stdin"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object for each line")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--rules", action="store_true", help="list the rules, in the order in which they are asked"
+    )
+    instead.add_argument(
+        "--explain", nargs="?", const="-", metavar="LINE",
+        help="show which rule decides a line, and which rules their unless excludes; - reads lines from stdin",
+    )  # fmt: skip
+    instead.add_argument(
+        "--check", type=Path, metavar="FILE", help="run the samples of your own rule file"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Exit 1 where any line is an alarm, else 0. Output follows input: a pipe may stay open."""
-    keep_index(os.environ)
+    if args.rules or args.explain is not None or args.check is not None:
+        from gpu_tui.cli import triage_rules
+
+        return triage_rules.run(args)
+    for complaint in user_rules.complaints():
+        print(f"gpu-tui: {plain(told(complaint), 400)}", file=sys.stderr)
     seen: Counter[tuple[str, Severity]] = Counter()
     number, loud, trace = 0, _Loud(), CellTrace()
     with _open(args.file) as source, closing(loud):  # also where a person has seen enough

@@ -23,7 +23,7 @@ from gpu_tui.parse.kube_log import StampedLog
 from gpu_tui.parse.kube_logs import PodLog
 from gpu_tui.parse.log_flood import mouthful
 from gpu_tui.parse.log_reader import LogReader
-from gpu_tui.parse.triage import BENIGN
+from gpu_tui.parse.triage.classify import BENIGN
 from gpu_tui.transport.argv import Programs
 from gpu_tui.transport.base import ChannelRefused
 

@@ -12,10 +12,10 @@ from functools import cached_property
 from itertools import islice
 
 from gpu_tui.core.findings import Severity
+from gpu_tui.parse.line_kinds import Kind, is_remembered, kind_of_skeleton, skeletons
 from gpu_tui.parse.progress import may_report
 from gpu_tui.parse.progress_plan import may_plan
-from gpu_tui.parse.triage import LONGEST, causes, unjudged
-from gpu_tui.parse.triage_scan import Kind, kind_of_skeleton, remembered, skeletons
+from gpu_tui.parse.triage.classify import LONGEST, classifier
 
 FLOOD = 32  # whole lines of one feed
 SAMPLED, FEW, MOST_SORTS = 1_024, 4, 8
@@ -26,7 +26,7 @@ QUICK_SECONDS, SLOW_SECONDS = (
     0.008,
 )  # of the processor for one feed: more may be fed, or less
 MOST_READ = 32  # lines that are read before others get their turn; of a flood three times as many
-DEAR = 3_072  # bytes of lines that the rules have to look at, in one feed; one line at least
+DEAR = 8_192  # bytes of lines that the rules have to look at, in one feed; one line at least
 MOST_LINES = 16_384  # of a flood that are fed at once
 REST = 2_048  # bytes of an unfinished line that are fed with the flood before it
 
@@ -43,7 +43,7 @@ class Survey:
     @property
     def unknown(self) -> int:
         """How many skeletons are seen for the first time."""
-        return sum(not remembered(bones) for bones in self._counts)
+        return sum(not is_remembered(bones) for bones in self._counts)
 
     @property
     def heavy(self) -> int:
@@ -55,7 +55,7 @@ class Survey:
             return most
         loud = {self._bones[place]: self.lines[place] for place in self._loud}
         counts = {line: self._counts[bones] for bones, line in loud.items()}
-        return sum(len(line) * counts[line] for line in unjudged(list(counts)))
+        return sum(len(line) * counts[line] for line in classifier().unjudged(list(counts)))
 
     @cached_property
     def _kinds(self) -> dict[bytes, Kind]:
@@ -70,7 +70,7 @@ class Survey:
     def _warns(self, places: list[int]) -> list[int]:
         """Those of the lines that warn, and those that may be of the queue."""
         kinds = [self._kinds[self._bones[place]] for place in places]
-        marks = causes([self.lines[place] for place in places], kinds)
+        marks = classifier().causes([self.lines[place] for place in places])
         return [
             place
             for place, kind, mark in zip(places, kinds, marks, strict=True)

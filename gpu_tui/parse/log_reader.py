@@ -39,6 +39,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import Item, LogBlock
 from gpu_tui.core.logs import LogLine, Mark, Progress, Span
 from gpu_tui.core.queue_history import QueueEvent
+from gpu_tui.parse.line_kinds import kind_of
 from gpu_tui.parse.lines import (
     PIECE_CAP,
     TEXT_CAP,
@@ -52,11 +53,9 @@ from gpu_tui.parse.lines import (
 from gpu_tui.parse.log_flood import FLOOD, Survey, survey_of
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.progress_plan import parse_plan
-from gpu_tui.parse.progress_shapes import shape_key
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.tracebacks import Tracebacks
-from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, first
-from gpu_tui.parse.triage_scan import REMEMBERED, kind_of
+from gpu_tui.parse.triage.classify import BENIGN, PROGRESS, cause, first
 
 NEAR_PIECES = 4  # of a segment without end
 FAR = 1_024  # characters of each further piece that are judged; of a cut or open one those read for progress
@@ -303,7 +302,7 @@ class _Line:
         if self._begun is not None and self._begun[0] == text:
             return self._begun[1]
         if self._judged_text != text:
-            self._judged_text, self._named = text, _cause(text)
+            self._judged_text, self._named = text, cause(text)
         return self._named
 
     def peek(self, pending: Piece, *, wholly: bool) -> LogLine:
@@ -358,22 +357,6 @@ class _Line:
             self._more += len(piece.raw) - piece.repeated
         elif text and not text.isspace():
             self._text, self._spans, self._more = text, spans, 0
-
-
-_causes: dict[bytes, Mark | None] = {}  # of lines whose digits no rule tells apart
-
-
-def _cause(text: str) -> Mark | None:
-    """What triage names; of lines of one shape once, where that is all that it looks at."""
-    key = shape_key(text)
-    if key in _causes:
-        return _causes[key]
-    mark, kind = cause(text), kind_of(text)
-    if key is not None and kind.castable and not kind.sees:
-        if len(_causes) >= REMEMBERED:
-            _causes.clear()
-        _causes[key] = mark
-    return mark
 
 
 def _from_word(text: str, start: int) -> str:

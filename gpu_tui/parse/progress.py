@@ -15,9 +15,8 @@ from gpu_tui.parse import progress_forms as forms
 from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.progress_bars import read_bars
-from gpu_tui.parse.progress_draft import Draft, Signs, cut, cuts
+from gpu_tui.parse.progress_draft import Draft, Signs
 from gpu_tui.parse.progress_names import read_names
-from gpu_tui.parse.progress_shapes import Shapes, shape_key
 
 LONGEST = 8192  # characters; the end of a longer line is read
 # Percent between a share that is printed and the one of two numbers, rounded as it likes.
@@ -27,22 +26,8 @@ _NUMBER = re.compile("[0-9]|nan|inf")
 
 def parse_progress(line: str) -> Progress | None:
     """What `line` (one segment, already safe text) reports, or None."""
-    key = shape_key(line)
-    if key is None:
-        draft = read_line(line)
-    else:
-        shape = _shapes.get(key)
-        if shape is not None and shape.sure:
-            read, progress = shape.read(line)
-            if read:
-                return progress
-        draft = read_line(line)
-        if shape is None:
-            _shapes.keep(key, draft)
+    draft = read_line(line)
     return draft.done() if draft is not None else None
-
-
-_shapes = Shapes()
 
 
 def may_report(raw: bytes) -> bool:
@@ -77,7 +62,7 @@ def read_line(line: str) -> Draft | None:
 def _read_counters(text: str, draft: Draft) -> None:
     for pattern in draft.signs.worth(forms.WHOLE):
         if match := pattern.search(text):
-            found = cuts(match)
+            found = match.groupdict()
             draft.report = True
             draft.epoch(found.get("epoch"))
             draft.count("epochs", found.get("epochs") or found.get("of") or found.get("all"))
@@ -92,11 +77,11 @@ def _read_counters(text: str, draft: Draft) -> None:
         and "step" not in draft.ints
         and (after := forms.AFTER_EPOCH.match(text, end))
     ):
-        draft.count("step", cut(after, "step"))
-        draft.count("steps", cut(after, "steps"))
-        draft.value("percent", cut(after, "percent"), float)
+        draft.count("step", after["step"])
+        draft.count("steps", after["steps"])
+        draft.value("percent", after["percent"], float)
     elif end is not None and (part := forms.EPOCH_PERCENT.match(text, end)):
-        draft.value("percent", cut(part, "percent"), float)
+        draft.value("percent", part["percent"], float)
     if "step" in draft.ints:
         return
     step = (
@@ -111,14 +96,14 @@ def _read_counters(text: str, draft: Draft) -> None:
     if step is not None and step.re in (forms.BRACKET, forms.BARE) and _of_another(draft, step):
         return
     if step is not None:
-        groups = cuts(step)
+        groups = step.groupdict()
         if groups.get("steps") and (part := forms.AFTER_STEP.match(text, step.end())):
-            draft.value("percent", cut(part, "percent"), float)
+            draft.value("percent", part["percent"], float)
         draft.report = True
         draft.count("step", groups["step"] or groups.get("colon"))
         draft.count("steps", groups.get("steps"))
         if total := draft.find(forms.TOTAL_STEPS, "total_steps"):
-            draft.count("steps", cut(total, "steps"))
+            draft.count("steps", total["steps"])
 
 
 def _read_epoch(text: str, draft: Draft) -> int | None:
@@ -129,7 +114,7 @@ def _read_epoch(text: str, draft: Draft) -> int | None:
     if match is None:
         return None
     draft.report = True
-    found = cuts(match)
+    found = match.groupdict()
     draft.epoch(found["epoch"])
     draft.count("epochs", found.get("epochs"))
     return match.end()
@@ -191,7 +176,6 @@ def _bare(draft: Draft) -> re.Match[str] | None:
     """Two numbers with a stroke that can be a counter and its end."""
     epochs = (draft.ints.get("epoch"), draft.ints.get("epochs"))
     for match in forms.BARE.finditer(draft.text):
-        draft.sure = False
         pair, before = (int(match["step"]), int(match["steps"])), max(0, match.start() - 12)
         if forms.COUNTS_EPOCHS.search(draft.text, before, match.start()):
             continue
@@ -205,7 +189,6 @@ def _of_another(draft: Draft, pair: re.Match[str]) -> bool:
     percent, steps = draft.floats.get("percent"), int(pair["steps"])
     if percent is None:
         return draft.phase == "load" or "━━━" in draft.text
-    draft.sure = False
     return bool(steps) and abs(100.0 * int(pair["step"]) / steps - percent) > DIFFERS
 
 
@@ -219,26 +202,26 @@ def _phase(draft: Draft) -> str | None:
 def _read_times(draft: Draft) -> None:
     eta = "eta" not in draft.floats
     if eta and (match := draft.find(forms.ETA, "eta", "left", "remain", "finish")):
-        draft.value("eta", cut(match, "eta") or cut(match, "left"), words.seconds)
+        draft.value("eta", match["eta"] or match["left"], words.seconds)
     if "elapsed" not in draft.floats and (
         match := draft.find(forms.ELAPSED, "elapsed", "total time", "tok/s", "| time")
     ):
-        draft.value("elapsed", next(filter(None, cuts(match).values())), words.seconds)
+        draft.value("elapsed", next(filter(None, match.groupdict().values())), words.seconds)
     for form, sign in (
         (forms.PERCENTAGE, "percentage"),
         (forms.PERCENTAGE, "progress"),
         (forms.COMPLETE, "% "),
     ):
         if "percent" not in draft.floats and (match := draft.find(form, sign)):
-            draft.value("percent", cut(match, "percent"), float)
+            draft.value("percent", match["percent"], float)
     if "rate" not in draft.floats and (match := draft.find(forms.RATE_NAMED, "/s")):
-        draft.value("rate", cut(match, "rate"), float)
+        draft.value("rate", match["rate"], float)
         draft.report = True
     if "step" in draft.ints and (match := draft.find(forms.PER_SECOND, "per second: ")):
-        draft.value("rate", cut(match, "rate"), _decimal)
+        draft.value("rate", match["rate"], _decimal)
     if "rate" not in draft.floats and (match := draft.find(forms.RATE, "/s", "s/", "ms/", "sec/")):
         inverse = _per_milliseconds if match["inverse"] == "ms" else _per_seconds
-        draft.value("rate", cut(match, "rate"), float if match["per"] else inverse)
+        draft.value("rate", match["rate"], float if match["per"] else inverse)
         draft.report = True
 
 

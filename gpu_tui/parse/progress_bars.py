@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_draft import Draft, cut, cuts
+from gpu_tui.parse.progress_draft import Draft
 from gpu_tui.parse.progress_rich import read_rich
 from gpu_tui.parse.progress_transfers import read_transfers
 from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED
@@ -100,7 +100,7 @@ def _bar(draft: Draft) -> re.Match[str] | None:
 
 def _take(match: re.Match[str], text: str, draft: Draft) -> None:
     draft.report = True
-    found = cuts(match)
+    found = match.groupdict()
     unit = (found["unit"] or "").strip()
     before = text[: match.start()]
     over_epochs = unit.startswith(("epoch", "s/epoch")) or _OVER_EPOCHS.search(before)
@@ -146,18 +146,17 @@ def _read_keras(text: str, draft: Draft) -> bool:
     if match is None or _OVER_EPOCHS.search(text, 0, match.start("step")):
         return False
     draft.report = True
-    draft.count("step", cut(match, "step"))
-    draft.count("steps", cut(match, "steps"))
+    draft.count("step", match["step"])
+    draft.count("steps", match["steps"])
     tail = _KERAS_TAIL.search(text, match.end(), match.end() + 40)
     if tail is None:
         return True
     ended = match["step"] == match["steps"] or match["bar"].startswith("-")
-    draft.value("eta", cut(tail, "eta"), words.seconds)
+    draft.value("eta", tail["eta"], words.seconds)
     if tail["time"]:
         drawn = match["bar"].startswith("━")
-        draft.sure = draft.sure and not drawn  # only the numbers say whether it has ended
-        draft.value("eta" if drawn and not ended else "elapsed", cut(tail, "time"), words.seconds)
-    draft.value("rate", cut(tail, "pace"), _pace)
+        draft.value("eta" if drawn and not ended else "elapsed", tail["time"], words.seconds)
+    draft.value("rate", tail["pace"], _pace)
     return True
 
 
@@ -169,8 +168,8 @@ def _pace(text: str) -> float | None:
 def _read_percent(text: str, draft: Draft) -> None:
     """Bars that show how much, and nothing else that is known."""
     if match := _WORDED.search(text) if "| " in text else None:
-        draft.count("step", cut(match, "step"))
-        draft.count("steps", cut(match, "steps"))
+        draft.count("step", match["step"])
+        draft.count("steps", match["steps"])
     elif match := _HASHED.search(text) if "[" in text else None:
         draft.phase = _phase(text[: match.start()][-100:], "")
     else:
@@ -178,5 +177,5 @@ def _read_percent(text: str, draft: Draft) -> None:
         if match is not None:
             draft.phase = _phase(text[: match.start()][-100:], "")
     if match is not None:
-        draft.value("percent", cut(match, "percent"), float)
+        draft.value("percent", match["percent"], float)
         draft.report = True

@@ -8,9 +8,7 @@ from functools import lru_cache
 
 from gpu_tui.parse import progress_forms as forms
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_draft import Cut, Draft, cut
-
-_NUMBERED = re.compile(r"(?<![A-Za-z0-9])[0-9]")  # a digit that a cast does not keep
+from gpu_tui.parse.progress_draft import Draft
 
 MOST_METRICS = 64
 NAMES_KEPT = 1024
@@ -33,44 +31,40 @@ LEADS = (
 
 def read_names(text: str, draft: Draft) -> None:
     """Read every name with a value; of several that mean the same, the surest counts."""
-    pairs: list[tuple[str, Cut | None, int]] = []
+    pairs: list[tuple[str, str | None, int]] = []
     boosted = draft.find(forms.BOOSTED_ROW, "'s ", "-")
     if boosted:
         pairs += _boosted(text, boosted.end() - 1)
-        draft.report, draft.sure = True, False  # the names of the sets differ in their digits
-        draft.count("step", cut(boosted, "step"))
+        draft.report = True
+        draft.count("step", boosted["step"])
     for match in () if boosted else forms.NAMED.finditer(text):
         if "." not in match["value"] and forms.COUNTED.match(text, match.end("value")):
             continue
-        start = max(0, match.start() - 84)
-        words_before = forms.NAME.search(text[start : match.start()].rstrip())
-        if words_before:
-            pairs.append((_joined(words_before), cut(match, "value"), match.start()))
+        if words_before := _name_before(text, match.start()):
+            pairs.append((_joined(words_before), match["value"], match.start()))
     pairs += [
-        (match["name"], cut(match, "value"), match.start())
+        (match["name"], match["value"], match.start())
         for match in (forms.SPACED.finditer(text) if draft.signs.any(forms.SPACED_SIGNS) else ())
     ]
     if part := draft.find(forms.ON_SET, "on ", "of ", "for "):
-        pairs.append((part["name"], cut(part, "value"), part.start()))
+        pairs.append((part["name"], part["value"], part.start()))
     if row := forms.TABLE_ROW.match(text):
-        pairs.append((row["name"].strip(), cut(row, "value"), 0))
+        pairs.append((row["name"].strip(), row["value"], 0))
         draft.report = True
-        _read_row(row["name"].strip(), cut(row, "value"), draft)
-    if " avg" in draft.low:
-        draft.sure = False  # its pattern tells digits apart
+        _read_row(row["name"].strip(), row["value"], draft)
     if dark := draft.find(forms.DARKNET, " avg"):
-        pairs += [(name, cut(dark, name), dark.start()) for name in ("loss", "lr")]
+        pairs += [(name, dark[name], dark.start()) for name in ("loss", "lr")]
     if row := draft.find(forms.FASTAI, "      "):
-        pairs += [("train_loss", cut(row, "loss"), 0)]
+        pairs += [("train_loss", row["loss"], 0)]
         if row["checked"] != "None":
-            pairs += [("val_loss", cut(row, "checked"), 0)]
+            pairs += [("val_loss", row["checked"], 0)]
     if checked := draft.find(forms.VALIDATED, "loss "):
-        pairs.append(("val_loss", cut(checked, "value"), 0))
+        pairs.append(("val_loss", checked["value"], 0))
     for form in (forms.LOSS_TRAIN, forms.TUNE, forms.AT_STEP, forms.LOSSES_TOTAL):
         if told := draft.find(form, "loss train", "|loss", " at ", "[losses: "):
-            pairs.append(("train_loss", cut(told, told.re.groups), told.start()))
+            pairs.append(("train_loss", told[told.re.groups], told.start()))
     if better := draft.find(forms.IMPROVED, "improved from"):
-        pairs.append(("val_loss", cut(better, "value"), better.start()))
+        pairs.append(("val_loss", better["value"], better.start()))
     if draft.find(forms.CURRENT_RATE, "current l"):
         draft.report = True
     summed_up = "train_runtime" in draft.low
@@ -80,8 +74,6 @@ def read_names(text: str, draft: Draft) -> None:
             continue
         value = words.number(printed)
         key = words.normal(name)
-        if draft.sure and _NUMBERED.search(name):
-            draft.sure = False
         field_name, rank = _field_of(key, text[:at])
         if summed_up and field_name == "loss":
             field_name = None  # the mean over the whole run, which is no last loss
@@ -90,7 +82,7 @@ def read_names(text: str, draft: Draft) -> None:
         if field_name:
             if rank < best.get(field_name, 999):
                 best[field_name] = rank
-                draft.put("floats", field_name, printed, words.number, value)
+                draft.floats[field_name] = value
         elif key in words.SPEED_NAMES:
             draft.value("rate", printed, words.number)
         elif (
@@ -100,22 +92,30 @@ def read_names(text: str, draft: Draft) -> None:
             and (key not in PHASES or "." in printed)  # timm's `Train: 3 [` counts epochs
         ):
             if name not in draft.metrics:
-                draft.put("metrics", name, printed, words.number, value)
+                draft.metrics[name] = value
             fraction = "." in printed or not math.isfinite(value)
             if fraction and _known_metric(key):
                 draft.report = True
 
 
-def _boosted(text: str, start: int) -> list[tuple[str, Cut | None, int]]:
+def _name_before(text: str, end: int) -> re.Match[str] | None:
+    """The name that ends before `end`, of at most two words."""
+    start = max(0, end - 84)
+    before = text[start:end].rstrip()
+    last = before.rfind(" ", 0, max(0, before.rfind(" ")))
+    return forms.NAME.search(before, last + 1)
+
+
+def _boosted(text: str, start: int) -> list[tuple[str, str | None, int]]:
     """The metrics of a boosting round (LightGBM, XGBoost). A bare name is the first validation set's; the log loss of a
     single validation set is the `val_loss`.
     """
     found = [*forms.BOOSTED.finditer(text, start)]
     trains = [one["set"] in TRAINED or one["part"] == "train" for one in found]
     checked = [one["set"] for one, train in zip(found, trains, strict=True) if not train]
-    pairs: list[tuple[str, Cut | None, int]] = []
+    pairs: list[tuple[str, str | None, int]] = []
     for one, train in zip(found, trains, strict=True):
-        name, value = one["name"], cut(one, "value")
+        name, value = one["name"], one["value"]
         if one["mark"] == "-":
             pairs.append((f"{one['set']}-{name}", value, one.start()))
         elif train:
@@ -182,12 +182,11 @@ def _known_metric(key: str) -> bool:
     return False
 
 
-def _read_row(name: str, value: Cut | None, draft: Draft) -> None:
+def _read_row(name: str, value: str | None, draft: Draft) -> None:
     """Rows that count: `|    total_timesteps | 3584 |`."""
     if name == "time_elapsed":
         draft.value("elapsed", value, words.number)
     elif value and name in ("total_timesteps", "step", "steps"):
-        draft.sure = False
         count = words.number(value)
         if math.isfinite(count) and count >= 0 and "step" not in draft.ints:
             draft.ints["step"] = round(count)

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_draft import Cut, Draft, cut
+from gpu_tui.parse.progress_draft import Draft
 from gpu_tui.parse.progress_words import CLOCK
 
 _BAR = re.compile(r"(?<![\u2500-\u257f])[━╸╺][━╸╺ ]{0,400}+(?![\u2500-\u257f])")
@@ -42,14 +42,14 @@ NEAR = 1.5  # percent that a rounded share may be off
 class _Row:
     """The columns beside one bar."""
 
-    percent: Cut | None = None
-    step: Cut | None = None
-    steps: Cut | None = None
+    percent: str | None = None
+    step: str | None = None
+    steps: str | None = None
     endless: bool = False
     size: bool = False  # it counts bytes
-    rate: Cut | None = None
+    rate: str | None = None
     unit: str = ""
-    times: list[tuple[Cut | None, str]] = field(default_factory=list)  # and what stands before it
+    times: list[tuple[str | None, str]] = field(default_factory=list)  # and what stands before it
     columns: int = 0
 
     @property
@@ -63,7 +63,6 @@ def read_rich(draft: Draft) -> int | None:
     form = _BAR if "━" in text or "╸" in text else _PLAIN_BAR if "---" in text else None
     if form is None:
         return None
-    draft.sure = False  # whether numbers agree is asked of the digits
     for bar in list(form.finditer(text))[: -MOST_BARS - 1 : -1]:
         row = _columns(text, bar.end())
         if form is _PLAIN_BAR and (row.columns < 2 or not (row.times or row.rate)):
@@ -85,14 +84,14 @@ def _columns(text: str, at: int) -> _Row:
             break
         at = column.end()
         if column["percent"] and row.percent is None:
-            row.percent = cut(column, "percent")
+            row.percent = column["percent"]
         elif column["step"] and row.step is None and not row.endless:
             row.endless, row.size = not column["steps"][0].isdigit(), bool(column["size"])
-            row.step, row.steps = cut(column, "step"), cut(column, "steps")
+            row.step, row.steps = column["step"], column["steps"]
         elif column["clock"] or column["unknown"]:
-            row.times.append((cut(column, "clock"), before))
+            row.times.append((column["clock"], before))
         elif column["unit"] and not row.unit:
-            row.rate, row.unit = cut(column, "rate"), column["unit"]
+            row.rate, row.unit = column["rate"], column["unit"]
         before = (column["label"] or column["mark"] or "").lower()
         row.columns += column["mark"] is None and column["label"] is None
     return row
@@ -107,13 +106,13 @@ def _columns_before(text: str, row: _Row, drawn: float | None) -> None:
             return
         text = text[: found.start()]
         if found["percent"]:
-            row.percent = row.percent or cut(found, "percent")
+            row.percent = row.percent or found["percent"]
             share = row.percent
         elif row.step is None and not _COUNTS_OTHERS.search(text[-16:]):
             shown = float(share) if share else drawn
             part = _share(found["step"], found["steps"])
             if shown is not None and part is not None and abs(part - shown) <= NEAR + (not share):
-                row.step, row.steps = cut(found, "step"), cut(found, "steps")
+                row.step, row.steps = found["step"], found["steps"]
 
 
 def _drawn(bar: str) -> float | None:
@@ -155,7 +154,7 @@ def _tell(row: _Row, draft: Draft, *, titled: bool) -> None:
         draft.value(name, time, words.seconds)
 
 
-def _times(row: _Row, share: float | None, *, titled: bool) -> list[tuple[str, Cut | None]]:
+def _times(row: _Row, share: float | None, *, titled: bool) -> list[tuple[str, str | None]]:
     """Which time is which. A plain time beside another one, or beside a counter, may be either."""
     times = row.times
     labelled = [
@@ -182,7 +181,7 @@ def _times(row: _Row, share: float | None, *, titled: bool) -> list[tuple[str, C
     return []
 
 
-def _turned(one: Cut | None, other: Cut | None, share: float | None) -> bool:
+def _turned(one: str | None, other: str | None, share: float | None) -> bool:
     """Whether the first one is rather what is left: the two agree with the share the other way round only."""
     first, second = (words.seconds(time) if time else None for time in (one, other))
     if not first or not second or share is None or not 0.0 < share < 100.0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_draft import Draft, cuts
+from gpu_tui.parse.progress_draft import Draft
 from gpu_tui.parse.progress_words import CLOCK, SPELLED
 
 _SIZE = r"[0-9][0-9.,]{0,20} ?[kKMGT]?i?B?"
@@ -54,7 +54,7 @@ def read_transfers(draft: Draft) -> bool:
 
 
 def _take(match: re.Match[str], draft: Draft) -> None:
-    found = cuts(match)
+    found = match.groupdict()
     draft.report, draft.phase = True, "load"
     draft.count("step", found.get("step"))
     draft.count("steps", found.get("steps"))
@@ -64,7 +64,6 @@ def _take(match: re.Match[str], draft: Draft) -> None:
     if percent:
         draft.value("percent", percent, float)
     elif (done := found.get("done")) and (whole := found.get("whole")):
-        draft.sure = False  # it takes two numbers
         draft.value("percent", done, lambda done: _share(done, whole))
 
 

@@ -50,8 +50,6 @@ _REFUSED = re.compile(
     r"|PROFILE SETUP FAILED: .*|PY interpreter is unavailable: .*|PROJECT_REPO_DIR not found: .*)$"
 )
 
-FORMS = (_OPENED, _STARTED, _FINISHED, _DONE, _SYNCED, _SYNC_FAILED, _REFUSED)
-
 
 def parse_queue_line(line: str) -> QueueEvent | None:
     """The event of one line, or None where it is no line of the wrapper. Of several that were glued into
@@ -126,6 +124,11 @@ def _sync_failed(line: str) -> SyncFailed | None:
     )
 
 
+# The line of each event contains one of these.
+SIGNS = (
+    "=== Queue ", "=== QUEUE DONE ", "] FINISHED ", "] STARTING ", "synced ", "!! DURABLE SYNC ", "Usage: ",
+    "PROFILE SETUP FAILED: ", "PY interpreter is unavailable: ", "PROJECT_REPO_DIR not found: ",
+)  # fmt: skip
 _READERS: tuple[tuple[str, Callable[[str], QueueEvent | None]], ...] = (
     ("=== Queue ", _opened),
     ("=== QUEUE DONE ", _done),

@@ -9,7 +9,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpu_tui import settings
+from gpu_tui import settings, user_rules
 from gpu_tui.collect.provider_watch import ProviderWatch
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import Clock
@@ -31,7 +31,6 @@ from gpu_tui.transport.local import HereOrThere
 from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
 from gpu_tui.wiring.kept import Kept, open_kept
-from gpu_tui.wiring.kept_index import have_index, keep_index
 from gpu_tui.wiring.programs import here, on_box
 from gpu_tui.wiring.secret import secrets_held
 
@@ -133,7 +132,9 @@ async def open_fleet(
         tap = Tap(store, tape)
         transport = SshTransport(prompter)
         ways = HereOrThere(transport)
-        for complaint in shelf.complaints:
+        # In a thread, and before the first log line: compiling many rules would block the event loop.
+        own_rules = await asyncio.to_thread(user_rules.complaints)
+        for complaint in (*shelf.complaints, *own_rules):
             tap(Noted(None, clock.now(), complaint))
         taped = RecordingTransport(ways, tape) if tape is not None else ways
         supervisor = Supervisor(fleet, taped, tap, clock, before=store.runs_before)
@@ -162,17 +163,10 @@ async def open_fleet(
         )
         ends = EndWatch(runner.journal, lambda: store.fleet.instances, provider_of, tap, clock)
         runner.ended = ends.tell
-        keep_index(os.environ)
         async with asyncio.TaskGroup() as tasks:
-
-            async def watching() -> None:
-                # First, for a line of a log that came before would have it made in the loop.
-                await have_index(os.environ)
-                running.append(tasks.create_task(asyncio.to_thread(warm_up), name="warm-up"))
-                await supervisor.run()
-
             running = [
-                tasks.create_task(watching(), name="supervisor"),
+                tasks.create_task(_report_slow_patterns(tap, clock), name="triage-rules"),
+                tasks.create_task(supervisor.run(), name="supervisor"),
                 tasks.create_task(ends.run(), name="teardown-ends"),
             ]
             watch = ProviderWatch(tasks, provider_of, readers_of, tap, clock)
@@ -209,6 +203,18 @@ async def open_fleet(
                 for task in running:
                     task.cancel()
                 await transport.close()
+
+
+async def _report_slow_patterns(tap: Tap, clock: Clock) -> None:
+    """Load the triage rules before the first line, then note each of the user's patterns that is disabled as slow."""
+    await asyncio.to_thread(warm_up)
+    slow_patterns = (await asyncio.to_thread(user_rules.load)).slow_patterns
+    noted = 0
+    while True:
+        for sentence in slow_patterns[noted:]:
+            tap(Noted(None, clock.now(), sentence))
+            noted += 1
+        await asyncio.sleep(RELOAD_SECONDS)
 
 
 async def _reload(

@@ -26,7 +26,7 @@ def triage(raw: bytes, *flags: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_one_json_object_for_each_line_in_order() -> None:
-    raw = b"hello\n\nEpoch 3/20 step 120/5000 loss 0.41\r\n{'loss': nan, 'acc': inf, 'epoch': 0.5}\n\xff\x1b]0;x\x07Killed"
+    raw = b"hello\n\nEpoch 3/20 step 120/5000 loss 0.41\r\n{'loss': nan, 'acc': inf, 'epoch': 0.5}\n\xff\x1b]0;x\x07over"
     done = triage(raw, "--json", "-")
     rows = [
         json.loads(line, parse_constant=lambda word: pytest.fail(word))

@@ -29,7 +29,8 @@ from gpu_tui.core.ladder import Rung
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.speech import LANGUAGES
 from gpu_tui.parse import config_file, profile_words, scheduler
-from gpu_tui.parse.triage import LABELS
+from gpu_tui.parse.triage import rule_file
+from gpu_tui.parse.triage.labels import LABELS
 from gpu_tui.providers.registry import APIS, BY_BOX, PLATFORMS
 from gpu_tui.recording import tape
 from gpu_tui.resources import profile_files, profiles_dir, read_profile, themes_dir
@@ -85,6 +86,7 @@ def surface() -> dict[str, object]:
         "recording": {"first key": tape.MAGIC, "format": tape.FORMAT},
         "themes": sorted(file.stem for file in themes_dir().glob("*.yaml")),
         "triage labels": list(LABELS),
+        "triage rule keys": sorted(rule_file.KEYS),
     }
 
 
@@ -186,6 +188,7 @@ def _json() -> dict[str, list[str]]:
         Look(name, file, date.max).row() for name, file in profile_files(profiles_dir()).items()
     ]
     found["profiles"] |= paths_in(rows) | frozenset().union(*map(paths_in, rows))
+    found["triage --rules"] = dumped_in("gpu_tui.cli.triage_rules")
     items = keys_of(MESSAGE, "item_of") | keys_of(MESSAGE, "first_look") | keys_of(MESSAGE, "trial")
     found["an alert"] = keys_of(MESSAGE, "Message.json") | {f"items[].{path}" for path in items}
     empty = sorted(name for name, paths in found.items() if not paths)

@@ -15,7 +15,7 @@ from contract.surface import FILE, text
 from gpu_tui import __version__
 from gpu_tui.cli.main import main
 from gpu_tui.core.campaign import Outlook
-from gpu_tui.parse.triage import LABELS
+from gpu_tui.parse.triage.labels import LABELS
 from gpu_tui.recording.scout import tell
 from gpu_tui.recording.tape import TapeReader
 from gpu_tui.resources import load_profiles
@@ -170,6 +170,7 @@ def test_every_key_of_commands_that_need_no_box_is_listed(
     (tmp_path / "cell" / "best_metrics.json").write_text("{}")
     for words, command in (
         (["triage", "--json", str(log)], "triage"),
+        (["triage", "--rules", "--json"], "triage --rules"),
         (["verify", "--json", str(tmp_path)], "verify"),
         (["profiles", "--json"], "profiles"),
         (["profiles", "show", "autodl", "--json"], "profiles"),

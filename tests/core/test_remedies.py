@@ -11,7 +11,7 @@ from gpu_tui.core.readings import GpuError, GpuTable
 from gpu_tui.core.remedies import CARDS, REMEDIES, card, remedy
 from gpu_tui.core.rules import Now, conditions
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.parse.triage import LABELS
+from gpu_tui.parse.triage.labels import LABELS
 
 QUIET = {"warning", "progress", "benign"}
 KINDS = {"inode": "inode_full", "killed": "crashed", "exception": "crashed"}

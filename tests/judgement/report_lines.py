@@ -2,8 +2,8 @@
 
 Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl`, `lines_second.jsonl`, `lines_third.jsonl`,
 `lines_fresh.jsonl`, `lines_sight.jsonl`, `lines_reading1.jsonl`, `lines_reading2.jsonl`, `lines_batch1.jsonl`,
-`lines_batch2.jsonl` and `lines_batch3.jsonl`, which the rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums
-are ever shown, the last of them over programs of which not one line was tuned on. `lines_card.jsonl` holds whole logs of
+`lines_batch2.jsonl` and `lines_batch3.jsonl`, which the rules were tuned on, and `lines_holdout.jsonl` and `lines_unseen.jsonl`, which they were not:
+of these only totals are shown, one of them over programs without a tuned line. `lines_card.jsonl` holds whole logs of
 runs of our own on a real card, every line of them: only there do shares say how often something happens.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 
 from gpu_tui.core.logs import Mark
 from gpu_tui.parse.lines import unescape
-from gpu_tui.parse.triage import triage_segments
+from gpu_tui.parse.triage.classify import triage_segments
 
 HERE = Path(__file__).parent
 TUNED = tuple(
@@ -41,6 +41,7 @@ TUNED = tuple(
 )
 CARD = HERE / "lines_card.jsonl"
 HOLDOUT = HERE / "lines_holdout.jsonl"
+UNSEEN = HERE / "lines_unseen.jsonl"
 SHOWN = 150  # characters of a missed line
 
 
@@ -154,6 +155,7 @@ def report(shown: int) -> Iterator[str]:
     yield f"tuned on      {score(dev)}"
     yield f"held out      {score(holdout)}"
     yield f"new programs  {score(row for row in holdout if row.framework not in known)}"
+    yield f"unseen        {score(rows_of(UNSEEN))}"
     yield f"whole logs    {score(rows_of(CARD))}"
     for title, rows in (("tuned on", dev), ("held out", holdout)):
         yield f"\n{title}, by framework"

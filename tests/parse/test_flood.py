@@ -13,26 +13,28 @@ import pytest
 from bench import log_mix
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marked_lines import MARKED
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.logs import LogLine, Mark
-from gpu_tui.parse import triage as triage_module
+from gpu_tui.parse.line_kinds import kind_of, kind_of_skeleton, skeletons
 from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.log_flood import FLOOD, LARGE, LARGEST, MOST_LINES, Appetite, mouthful
 from gpu_tui.parse.log_reader import LogReader, read_line
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line
-from gpu_tui.parse.triage import WEAK, cause, causes, triage
-from gpu_tui.parse.triage_dead_words import without_dead_words
-from gpu_tui.parse.triage_digits import blind_to_digits, casts
-from gpu_tui.parse.triage_scan import RULES, Kind, _others_are_blind, kind_of, kinds_of
-from gpu_tui.parse.triage_shapes import PREFIX, interrupted, quoted, shape_of
-from gpu_tui.parse.triage_volume import judge_volume
-from gpu_tui.parse.triage_wrapped import inside
+from gpu_tui.parse.triage import envelope, ignored
+from gpu_tui.parse.triage.classify import Classifier, cause, classifier, triage
+from gpu_tui.parse.triage.digits import number_key
+from gpu_tui.parse.triage.rule import LazyPattern
+from gpu_tui.parse.triage.rule_set import bundled
 
-REAL = [line for lines in MARKED.values() for line in lines]
+REAL = [
+    sample.line
+    for rule in bundled().rules
+    for sample in (*rule.matches, *rule.rejects)
+    if "\r" not in sample.line
+]
 MIX = list(islice(log_mix.lines(7), 2_000))
 NIGHTLY = bool(os.environ.get("GPU_TUI_NIGHTLY"))
 QUEUE = [
@@ -46,36 +48,12 @@ BITS = ["Er\x1b[31mror", "\x1b]0;t\x07", "\x9d", "é", "█▉", "ſ", "K", "\u2
     "f1 nan", "f2 nan", "| 1.0 errors", "exit 1", "code 137", "loss scale: 1e-0"]  # fmt: skip
 
 
-def old_cause(line: str) -> Mark | None:
-    """The rules as their tables say it, and nothing that saves time."""
-    text = PREFIX.sub("", line.rstrip())
-    if not text or text.isspace():
-        return Mark("benign", Severity.NONE, False)
-    if (shape := shape_of(text)) is not None:
-        return Mark(shape, Severity.WARN if shape == "warning" else Severity.NONE, False)
-    if interrupted(text):
-        return Mark("killed", Severity.FATAL, True)
-    if "%" in text and (volume := judge_volume(text)) is not None:
-        return volume
-    if quoted(text):
-        return None
-    rest, low = without_dead_words(text)
-    fitting = (
-        (order, Mark(rule.label, rule.severity, rule.severity.rank <= Severity.SERIOUS.rank))
-        for order, rule in enumerate(RULES)
-        if any(need in low for need in rule.needs) and rule.fits(rest)
-    )
-    order, mark = next(fitting, (len(RULES), None))
-    begin = inside(text)
-    if (
-        begin
-        and mark is not None
-        and mark.alarm
-        and shape_of(PREFIX.sub("", text[begin:])) == "traceback"
-    ):
-        return Mark("traceback", Severity.NONE, False)
-    inner = old_cause(text[begin:]) if begin and order >= WEAK else None
-    return inner if inner is not None and inner.alarm else mark
+def cause_without_shortcuts(text: str) -> Mark | None:
+    """The mark by the rules alone: literals are searched one by one, and no mark is remembered."""
+    low = text.lower() + "\n"
+    rules = classifier().rules
+    asked = (o for o, rule in enumerate(rules.rules) if any(word in low for word in rule.literals))
+    return classifier().decide(text, tuple(asked)).mark
 
 
 @st.composite
@@ -94,14 +72,11 @@ def lines(draw: st.DrawFn) -> str:
     return line.replace("\n", " ")
 
 
-kind_of("")  # the tables are read at the first line
-
-
 @settings(deadline=None, max_examples=150)
 @given(lines())
-def test_a_line_is_judged_as_the_tables_say(line: str) -> None:
+def test_cause_equals_the_rules_without_shortcuts(line: str) -> None:
     text = unescape(line.replace("\r", " ").encode("utf-8", "replace"))[0]
-    assert cause(text) == old_cause(text)
+    assert cause(text) == cause_without_shortcuts(text)
 
 
 @pytest.mark.nightly
@@ -111,7 +86,7 @@ def test_other_digits_are_judged_by_themselves(source: list[str]) -> None:
     for line in source:
         other = "".join(digits.choice("0012345") if c in "0123456789" else c for c in line)
         text = unescape(other.encode())[0]
-        assert cause(text) == old_cause(text)
+        assert cause(text) == cause_without_shortcuts(text)
 
 
 @pytest.mark.nightly
@@ -125,7 +100,7 @@ def test_what_was_judged_before_changes_nothing(source: list[str]) -> None:
             other = "".join(digits.choice(choice) if c in "0123456789" else c for c in line)
             raw = other.encode().replace(b"\r", b" ")
             text = unescape(raw)[0]
-            mark = old_cause(text) if text and not text.isspace() else None
+            mark = cause_without_shortcuts(text) if text and not text.isspace() else None
             if mark is None or (mark.severity is Severity.NONE and mark.label == "benign"):
                 continue  # the reader says progress or benign
             assert read_line(raw).mark == mark
@@ -135,11 +110,11 @@ def test_what_was_judged_before_changes_nothing(source: list[str]) -> None:
 @given(st.lists(lines(), min_size=1, max_size=12))
 def test_many_lines_are_judged_as_one_by_one(found: list[str]) -> None:
     raw = [line.replace("\r", " ").encode("utf-8", "replace") for line in found]
-    kinds = kinds_of(raw)
     texts = [unescape(line)[0] for line in raw]
-    assert causes(raw, kinds) == [old_cause(text) for text in texts]
+    assert classifier().causes(raw) == [cause_without_shortcuts(text) for text in texts]
+    kinds = map(kind_of_skeleton, skeletons(b"\n".join(raw)))
     for text, kind in zip(texts, kinds, strict=True):
-        mark = old_cause(text)
+        mark = cause_without_shortcuts(text)
         assert kind.loud or mark is None or mark.severity is Severity.NONE
         assert kind.queue or parse_queue_line(text) is None
 
@@ -298,26 +273,40 @@ def test_an_appetite_grows_only_with_what_waits() -> None:
     assert LARGEST - 60 < appetite.mouthful(dull) <= LARGEST
 
 
-def test_what_the_scan_rests_on() -> None:
-    """Were a shape or a dead word to tell digits apart, floods would be judged line by line."""
-    assert _others_are_blind()
-    assert blind_to_digits(
-        re.compile(r"\bstep \d+/\d+: (?:0|no) errors\b|f1 = [\d.]+|exit[=:]\s?0(?!\d)")
-    )
+def test_names_digits_is_true_for_patterns_that_tell_digits_apart() -> None:
+    def names(pattern: str) -> bool:
+        return LazyPattern(pattern, pattern).names_digits
+
+    for blind in (
+        r"\bstep \d+/\d{1,3}: no errors\b",
+        r"(?P<a>x)[\d.]+",
+        r"\x1b\u4e00",
+        r"[a-z0-9_]+",
+    ):
+        assert not names(blind), blind
     for sees in (r"code 137", r"exit [1-9]", r"x=0", r"[0-4]%", r"(\d+) again \1"):
-        assert not blind_to_digits(re.compile(sees)), sees
-    same = [b"a 12 0 0.50 f1", b"a 99 0 0.71 f1"]
-    found = casts(same)
-    assert found is not None
-    assert found[0] == found[1]
-    other = casts([b"a 12 3 0.50 f1", b"a 12 0 0.50 f2"])
-    assert other is not None
-    assert found[0] not in other
+        assert names(sees), sees
+
+
+def test_removed_parts_name_no_digit_except_zero() -> None:
+    """Otherwise lines with equal keys can have different marks."""
+    for module in (envelope, ignored):
+        for pattern in vars(module).values():
+            if isinstance(pattern, re.Pattern):
+                written = pattern.pattern.replace("0", "")
+                assert not LazyPattern(written, written).names_digits, written
+
+
+def test_number_key_keeps_zeros_and_the_length_of_a_number() -> None:
+    assert number_key(b"a 12 0 0.50 f1") == number_key(b"a 99 0 0.71 f2")
+    assert number_key(b"a 12") != number_key(b"a 123")
+    assert number_key(b"a 10") != number_key(b"a 00")
+    assert number_key(b"1" + b"0" * 4_000) is None
 
 
 def test_triage_is_cause_then_progress() -> None:
     for line in MIX[:300]:
-        mark = old_cause(line)
+        mark = cause_without_shortcuts(line)
         if mark is None:
             assert triage(line).label == ("progress" if parse_progress(line) else "benign")
         else:
@@ -342,22 +331,22 @@ def test_no_feed_gives_the_rules_more_than_they_can_look_at_in_a_moment(
     unit: str, size: int, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = 0
-    real = triage_module._plan
+    real = Classifier.decide
 
-    def counted(line: str, kind: Kind, at: int = 0) -> object:
+    def counted(self: Classifier, text: str, candidates: tuple[int, ...]) -> object:
         nonlocal looked
-        looked += len(line)
-        assert len(line) <= 5_120
-        return real(line, kind, at)
+        looked += len(text)
+        assert len(text) <= 5_120
+        return real(self, text, candidates)
 
-    monkeypatch.setattr(triage_module, "_plan", counted)
+    monkeypatch.setattr(Classifier, "decide", counted)
     data, reader, appetite = _hostile(unit, size, end), LogReader(), Appetite()
     total = 0
     while data:
         upto = appetite.mouthful(data[:LARGEST])
         reader.feed(data[:upto])
         data = data[upto:]
-        assert looked <= 12_288, upto
+        assert looked <= 20_480, upto
         total += looked
         looked = 0
     assert end or total < 60_000  # of a line without end ever less

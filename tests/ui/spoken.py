@@ -102,11 +102,11 @@ PARTS = {
         "per hour",
     ),
 }
-# What argparse and the system say, in the words of their own.
+# What argparse, tomllib and the system say, in the words of their own.
 FOREIGN = (
     "unrecognized arguments: ", "the following arguments are required: ", "argument ", "expected one argument",
     "expected at least one argument", "invalid choice: ", " (choose from ", "invalid int value: ",
-    "invalid seconds value: ", *(os.strerror(number) for number in FOREIGN_ERRORS),
+    "invalid seconds value: ", "(at end of document)", *(os.strerror(number) for number in FOREIGN_ERRORS),
 )  # fmt: skip
 
 

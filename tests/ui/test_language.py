@@ -263,7 +263,7 @@ async def test_where_no_alarm_is_left_is_said_in_chinese(cockpit: Make, chinese:
 # Errors that stay English: a profile is written in English, and the rest is no person's to read.
 AUTHORS = (
     "parse/profile_md.py", "parse/profile_rows.py", "core/gate.py", "first_sight.py",
-    "ui/scenes.py", "recording/codec.py", "demo/files.py", "collect/watched.py", "parse/triage_laid.py",
+    "ui/scenes.py", "recording/codec.py", "demo/files.py", "collect/watched.py",
 )  # fmt: skip
 # Sentences whose subject or end is filled in, so that the whole of them is another one; and bare commands.
 WHOLE = (
@@ -617,6 +617,24 @@ def test_why_there_is_no_queue_is_told() -> None:
         because=("slurm lists no job",),
     )
     assert CHINESE.search(queue_note(idle).plain)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "other"),
+    [
+        ("/t/a.toml:3: unknown key 'x' (the rule is left out)", "/t/a.toml:3：不认识的键 'x'（不使用这条规则）"),
+        (
+            "/t/a.toml:3: severity 'bad' is none of fatal, serious, warn, none (the rule is left out)",
+            "/t/a.toml:3：严重程度 'bad' 不在其中：fatal、serious、warn、none（不使用这条规则）",
+        ),
+        ("/t/a.toml:3: literals is not a list (the rule is left out)", "/t/a.toml:3: literals 不是列表（不使用这条规则）"),
+        ("/t/a.toml: cannot be read: No such file or directory (the file is left out)", "/t/a.toml: 无法读取：没有这个文件或目录（不使用这个文件）"),
+        ("/t: there is no rule a.b to disable", "/t：没有可停用的规则 a.b"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("chinese")
+def test_faults_of_own_triage_rules_are_translated(wrong: str, other: str) -> None:
+    assert told(wrong) == other
 
 
 @pytest.mark.usefixtures("chinese")
