@@ -30,8 +30,8 @@ from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogSource
 from gpu_tui.parse.log_flood import Appetite
 from gpu_tui.parse.log_reader import LogReader
-from gpu_tui.parse.triage import triage
-from gpu_tui.parse.triage_scan import RULES
+from gpu_tui.parse.triage.classify import triage
+from gpu_tui.parse.triage.rule_set import bundled
 from gpu_tui.state.logbuffer import BUDGET
 from gpu_tui.state.store import Store
 
@@ -46,7 +46,7 @@ LINE = 200  # bytes, of the second file: its lines are cut or filled to this len
 
 def _all_needs() -> re.Pattern[str]:
     """One regex of the very literals that our rules ask for."""
-    needs = {need for rule in RULES for need in rule.needs}
+    needs = {literal for rule in bundled().rules for literal in rule.literals}
     return re.compile("|".join(sorted(map(re.escape, needs), key=len)), re.IGNORECASE)
 
 
