@@ -265,6 +265,22 @@ async def test_a_broken_regular_expression_is_said_and_filters_nothing(
         assert log.view.texts == ["a", "b"]
 
 
+async def test_a_slow_regular_expression_is_given_up_and_says_so(
+    cockpit: Make, text_of: Callable[[CockpitApp], str]
+) -> None:
+    async with bench(cockpit, size=100) as log:
+        await log.add(*(f"{'a' * 5_000}{n}!" for n in range(40)), "aaa")
+        await log.pilot.press("slash", *"/^(a+)+$/", "enter")
+        while not (log.view.sieve and log.view.sieve.gave_up):
+            await log.pilot.pause()
+        await log.add("aaa", "b")
+        assert "too slow: not every line was searched" in text_of(log.app)
+        assert "no line kept here matches" not in text_of(log.app)
+        await log.pilot.press("slash", "escape")
+        await log.pilot.pause()
+        assert "too slow" not in text_of(log.app)
+
+
 @pytest.mark.parametrize(
     ("wanted", "kept"),
     [

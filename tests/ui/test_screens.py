@@ -29,9 +29,9 @@ from gpu_tui.ui.scene_parts import AUTODL, NOW, SceneStore, finding, fleet
 from gpu_tui.ui.scenes import empty, healthy, sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
+from gpu_tui.ui.text import fleet as fleet_text
 from gpu_tui.ui.text.bulletin import bulletin, worst_of
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.fleet import keeps
 from gpu_tui.ui.text.logs import no_log
 from gpu_tui.ui.widgets.logview import LogView
 
@@ -423,7 +423,7 @@ async def test_a_filter_of_the_queue_says_what_it_left_and_how_to_leave_it(
 )
 def test_instances_filters(wanted: str, kept: set[str]) -> None:
     views = sweep().fleet.instances
-    assert {view.name for view in views if keeps(view, Filter(wanted))} == kept
+    assert {view.name for view in fleet_text.kept(views, Filter(wanted))} == kept
 
 
 async def test_a_broken_filter_is_said_in_instances_too(cockpit: Make, text_of: Read) -> None:
@@ -437,6 +437,20 @@ async def test_a_broken_filter_is_said_in_instances_too(cockpit: Make, text_of: 
         await pilot.press("escape")
         await pilot.pause()
         assert "not a regular expression" not in text_of(app)
+
+
+async def test_a_slow_filter_shows_every_row_and_says_so(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("slash", *"/(?R)/", "enter")
+        await pilot.pause()
+        assert "too slow: every row is shown" in text_of(app)
+        assert "1 Instances · 6" in text_of(app)
+        await pilot.press("slash", *" !/nan/")  # another filter is tried
+        await pilot.press(*("backspace",) * 7, "home", *("delete",) * 6)
+        await pilot.pause()
+        assert "too slow" not in text_of(app)
 
 
 async def test_the_selection_stays_among_the_rows(cockpit: Make, text_of: Read) -> None:

@@ -86,6 +86,20 @@ async def test_escape_leaves_the_filter_then_the_card(cockpit: Make, text_of: Re
         assert isinstance(app.screen, Cockpit)
 
 
+async def test_a_slow_filter_of_the_card_is_told(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("E")
+        before = text_of(app)
+        await pilot.press("slash", *"/(?R)/", "enter")
+        await pilot.pause()
+        assert "too slow: every row is shown" in text_of(app)
+        await pilot.press("slash", "escape")
+        await pilot.pause()
+        assert text_of(app) == before
+
+
 async def test_nothing_to_see_is_said(cockpit: Make, text_of: Read) -> None:
     store = healthy()
     store.become(replace(store.fleet, findings=()))

@@ -49,7 +49,7 @@ class ClocksPane(Pane):
         if not moment.fleet.instances:
             rows.put(wrap(self.nobody(moment.fleet), width, "muted"))
         elif self._fits:
-            kept = [row for row in ticking if self._fits.keeps(words_of(row))]
+            kept = self._fits.select(ticking, words_of)
             lines = [
                 text for row in kept for text in clock_lines(row, moment.fleet.taken_at, width)
             ]

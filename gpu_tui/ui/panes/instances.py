@@ -19,7 +19,7 @@ from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
 from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.findings import strangers
-from gpu_tui.ui.text.fleet import COLUMNS, SETS, Column, columns, head, keeps, known_columns, row
+from gpu_tui.ui.text.fleet import COLUMNS, SETS, Column, columns, head, kept, known_columns, row
 from gpu_tui.ui.text.fleet_order import (
     BY_NEED,
     in_order,
@@ -134,8 +134,7 @@ class InstancesPane(Pane):
 
     def kept(self, fleet: FleetView) -> list[InstanceView]:
         """The boxes that pass the filter, in the order of the rows."""
-        views = [view for view in fleet.instances if keeps(view, self._fits)]
-        return in_order(views, self._order)
+        return in_order(kept(fleet.instances, self._fits), self._order)
 
     def keep_only(self, fits: Filter) -> None:
         """By name, platform, verdict and tags."""

@@ -320,6 +320,12 @@ class LogPane(Pane):
         self.view.keep_only(fits)
         self.again()
 
+    def too_slow(self) -> str:
+        """What was found until then stays on screen."""
+        sieve = self.view.sieve
+        slow = sieve is not None and sieve.gave_up
+        return say("too slow: not every line was searched") if slow else ""
+
     def action_search(self) -> None:
         """Search the whole file on the box for what the filter says."""
         if not self.reach.may_ask():

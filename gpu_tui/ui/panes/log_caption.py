@@ -46,8 +46,6 @@ def _where(sight: LogView, *, live: bool) -> str:
 
 def _sifted(sieve: Sieve) -> str:
     found = say("{count} match", count=counted(sieve.count, "line"))
-    if sieve.gave_up:
-        return found + say(", stopped: this expression is too slow here")
     if sieve.share < 1:
         return found + say(", {share} searched", share=units.percent(sieve.share))
     return found

@@ -110,6 +110,7 @@ class Pane(Still, Vertical):
         )
         self._wrong = Block(classes="wrong")
         self._wrong.display = False
+        self._typed, self._unread = Filter(), ""
         self._title = ""
         self._subtitle = ""
 
@@ -136,6 +137,7 @@ class Pane(Still, Vertical):
         self.moment = moment
         if self.is_mounted and self.display and self.size.width:
             self.paint(moment)
+            self._complain()
 
     def on_mount(self) -> None:
         """The number in the title is the key that leads here."""
@@ -203,13 +205,21 @@ class Pane(Still, Vertical):
 
     def _filter(self, wanted: str) -> None:
         """Take what was typed; what cannot be read keeps everything and says what is wrong."""
-        fits, wrong = Filter(), ""
+        self._typed, self._unread = Filter(), ""
         try:
-            fits = Filter(wanted)
+            self._typed = Filter(wanted)
         except FilterError as error:
-            wrong = str(error)
+            self._unread = str(error)
+        self._complain()
+        self.keep_only(self._typed)
+
+    def _complain(self) -> None:
+        wrong = self._unread or self.too_slow()
         self._wrong.put(wrap(wrong, self.size.width - 4, "level-watch") if wrong else [])
-        self.keep_only(fits)
+
+    def too_slow(self) -> str:
+        """The effect of a filter that was given up because it took too long; empty where none was."""
+        return say("too slow: every row is shown") if self._typed.slow else ""
 
     def _keep_filter(self) -> None:
         if not self._bar.value:

@@ -110,7 +110,7 @@ class QueuePane(Pane):
             self._instance, self._shown = None, {}
             self.entitle(view.name if view else "")
             return
-        kept = [cell for cell in view.queue.cells if self._fits.keeps(_words(cell))]
+        kept = self._fits.select(view.queue.cells, _words)
         kind = view.instance.scheduler
         cells = kept if kind is None else in_list_order(kept)
         sheet = None if kind is None else jobs.sheet_of(kind, cells, width)

@@ -27,6 +27,7 @@ class FilteredCard(Card):
         )
         self._wrong = Block(classes="wrong")
         self._wrong.display = False
+        self._unread = ""
 
     def listed(self) -> Widget:
         """The list, which has the focus unless a filter is typed."""
@@ -58,6 +59,12 @@ class FilteredCard(Card):
         """Back to the cockpit."""
         self.dismiss(None)
 
+    def show(self, moment: Moment) -> None:
+        """The list, and what is wrong with the filter of it."""
+        super().show(moment)
+        wrong = self._unread or (say("too slow: every row is shown") if self.fits.slow else "")
+        self._wrong.put(wrap(wrong, self.size.width - 4, "level-watch") if wrong else [])
+
     def _close_filter(self) -> None:
         self._bar.value = ""
         self._bar.remove_class("-open")
@@ -65,12 +72,11 @@ class FilteredCard(Card):
         self._to_list()
 
     def _filter(self, wanted: str) -> None:
-        self.fits, wrong = Filter(), ""
+        self.fits, self._unread = Filter(), ""
         try:
             self.fits = Filter(wanted)
         except FilterError as error:
-            wrong = str(error)
-        self._wrong.put(wrap(wrong, self.size.width - 4, "level-watch") if wrong else [])
+            self._unread = str(error)
         self.show(self.moment)
 
     @on(Input.Changed)

@@ -56,9 +56,7 @@ class FindingsScreen(FilteredCard):
     def paint(self, moment: Moment) -> None:
         """Worst first."""
         rows = self._list
-        found = [
-            one for one in moment.fleet.findings if not self.fits or self.fits.keeps(words_of(one))
-        ]
+        found = self.fits.select(moment.fleet.findings, words_of)
         if not moment.fleet.findings:
             rows.put(no_findings(moment.fleet, rows.size.width))
         elif not found:

@@ -148,8 +148,7 @@ class SweepScreen(FilteredCard):
         return in_order(as_listed(self._kept()), self._order)
 
     def _kept(self) -> list[Row]:
-        every = rows_of(one.lane for one in self.moment.outlook.lanes)
-        return [row for row in every if self.fits.keeps(_words(row))]
+        return self.fits.select(rows_of(one.lane for one in self.moment.outlook.lanes), _words)
 
     def _paint_table(self, rows: list[Row], width: int) -> None:
         charted = {key: f"box-{n % CURVES + 1}" for n, key in enumerate(self._marked)}

@@ -59,7 +59,7 @@ class TimelineScreen(FilteredCard):
         """Newest first."""
         now, width, zone = moment.fleet.taken_at, self._list.size.width, moment.zone
         found = entries(moment.fleet)
-        rows = [row for row in found if not self.fits or self.fits.keeps(words_of(row[1]))]
+        rows = self.fits.select(found, lambda row: words_of(row[1]))
         keys = [key for key, _, _ in rows]
         kept = [one for _, one, _ in rows]
         now_so = [one for _, one, past in rows if past is None]

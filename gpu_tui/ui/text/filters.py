@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from gpu_tui.core.log_range import Term
 from gpu_tui.core.speech import headed, say, told
-from gpu_tui.ui.text.pattern import PatternError, extended, search_of
+from gpu_tui.ui.text.pattern import Look, PatternError, TooSlow, compiled, extended
 
 TERM = re.compile(r"(!?)(?:/((?:[^/\\]|\\.)+)/(?=\s|$)|(\S+))")
 LONGEST = 1_000  # characters of a filter
-Test = Callable[[str, Collection[str] | None], bool]
+Test = Callable[[Look, str, Collection[str] | None], bool]
+Row = TypeVar("Row")
 
 
 class FilterError(ValueError):
@@ -31,9 +33,8 @@ class Filter:
     """What to keep. Nothing compares by case; a filter without terms keeps everything."""
 
     def __init__(self, wanted: str = "") -> None:
-        """Read `wanted`; raises FilterError for a regular expression that is none, or none that is
-        safe.
-        """
+        """Read `wanted`; raises FilterError for a regular expression that is none."""
+        self.slow = False  # a `select` took too long and keeps everything
         self.wanted = wanted.strip()[:LONGEST]
         self._terms = [
             _Term(not match[1], match[2], match[3], _test(match[2], match[3]))
@@ -45,9 +46,32 @@ class Filter:
         """True where it may leave something out."""
         return bool(self._terms)
 
-    def keeps(self, text: str, tags: Collection[str] | None = None) -> bool:
-        """Whether every term holds for `text`; without tags `tag:x` is a word like any other."""
-        return all(term.test(text, tags) is term.wanted for term in self._terms)
+    def keeps(
+        self, text: str, tags: Collection[str] | None = None, look: Look | None = None
+    ) -> bool:
+        """Whether every term holds for `text`; without tags `tag:x` is a word like any other.
+
+        Raises TooSlow where the patterns have taken all the time of `look`.
+        """
+        look = look or Look()
+        return all(term.test(look, text, tags) is term.wanted for term in self._terms)
+
+    def select(
+        self,
+        rows: Iterable[Row],
+        words: Callable[[Row], str],
+        tags: Callable[[Row], Collection[str] | None] = lambda row: None,
+    ) -> list[Row]:
+        """The rows whose words it keeps. All of them, now and later, where one look took too long: `slow`."""
+        every = list(rows)
+        if not self or self.slow:
+            return every
+        look = Look()
+        try:
+            return [row for row in every if self.keeps(words(row), tags(row), look)]
+        except TooSlow:
+            self.slow = True
+            return every
 
     @property
     def word(self) -> bytes:
@@ -79,14 +103,14 @@ def _test(pattern: str | None, word: str) -> Test:
     """One term without its `!`."""
     if pattern is not None:
         try:
-            search = search_of(pattern)
+            search = compiled(pattern)
         except PatternError as wrong:
             raise FilterError(headed(f"/{pattern}/", _reason(wrong))) from wrong
-        return lambda text, tags: search(text)
+        return lambda look, text, tags: look.finds(search, text)
     folded = word.casefold()
     tag = folded.removeprefix("tag:")
 
-    def test(text: str, tags: Collection[str] | None) -> bool:
+    def test(look: Look, text: str, tags: Collection[str] | None) -> bool:
         if tag != folded and tags is not None:
             return any(tag == one.casefold() for one in tags)
         return folded in text.casefold()

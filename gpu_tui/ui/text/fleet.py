@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -324,9 +324,11 @@ def row(
     return line(*pieces)
 
 
-def keeps(view: InstanceView, fits: Filter) -> bool:
-    """Whether the filter keeps this box: by its name, platform, verdict and tags."""
-    tags = view.instance.tags
+def kept(views: Iterable[InstanceView], fits: Filter) -> list[InstanceView]:
+    """The boxes that the filter keeps, by name, platform, verdict and tags."""
+    return fits.select(views, _words_of, lambda view: view.instance.tags)
+
+
+def _words_of(view: InstanceView) -> str:
     words = (view.verdict, VERDICTS[view.verdict][1])
-    text = " ".join((view.name, view.instance.platform, *words, say(words[1]), *tags))
-    return fits.keeps(text, tags)
+    return " ".join((view.name, view.instance.platform, *words, say(words[1]), *view.instance.tags))

@@ -8,10 +8,11 @@ from time import perf_counter
 
 from gpu_tui.state.log_document import OLDER, Joined, LogDocument
 from gpu_tui.ui.text.filters import Filter
+from gpu_tui.ui.text.pattern import Look, TooSlow
 
 MOUTHFUL = 0.008  # seconds of judging before keys get their turn
-LINES = 256  # that are judged between two looks at the time
-TOO_SLOW = 0.4  # seconds for one such look: this expression would freeze the screen
+LINES = 256  # that are judged in one look
+FEW = 16  # of one look after a look that took too long: those lines may have been long ones
 
 
 class Sieve:
@@ -25,6 +26,7 @@ class Sieve:
         self._kept: list[int] = []
         self._low = self._high = document.tail.end
         self._low_edge = self._past_stop()
+        self._lines = LINES
         self.gave_up = False
 
     def _past_stop(self) -> int:
@@ -40,8 +42,8 @@ class Sieve:
     def share(self) -> float:
         """How much of what is loaded was judged."""
         numbers = self._document.numbers
-        left = bisect_left(numbers, self._low)
-        return 1.0 if not len(numbers) or self.gave_up else 1 - left / len(numbers)
+        judged = bisect_left(numbers, self._high) - bisect_left(numbers, self._low)
+        return judged / len(numbers) if len(numbers) else 1.0
 
     @property
     def numbers(self) -> Sequence[int]:
@@ -57,35 +59,52 @@ class Sieve:
     def work(self) -> bool:
         """Judge for a moment; True where there is more to judge."""
         self._forget()
-        self._judge_new()
+        if self.gave_up:
+            return False
+        self._take_up()
         began = perf_counter()
-        numbers = self._document.numbers
-        at = bisect_left(numbers, self._low)
-        while at > 0 and not self.gave_up:
-            look = perf_counter()
-            low = max(0, at - LINES)
-            self._kept[:0] = self._pick(numbers[low], self._low)
-            self._low, at = numbers[low], low
-            now = perf_counter()
-            self.gave_up = now - look > TOO_SLOW
-            if now - began > MOUTHFUL:
+        while self._has_more() and perf_counter() - began < MOUTHFUL:
+            try:
+                self._judge()
+            except TooSlow:
+                self.gave_up = self._lines == FEW
+                self._lines = FEW
                 break
-        return at > 0 and not self.gave_up
+        return self._has_more() and not self.gave_up
+
+    def _take_up(self) -> None:
+        """Go on at the live end, with the last line again, for it may have been open."""
+        tail = self._document.tail
+        if self._high == self._low:
+            self._low = self._high = tail.end
+            return
+        self._high = min(max(self._high - 1, tail.first), tail.end)
+        while self._kept and self._kept[-1] >= self._high:
+            self._kept.pop()
+
+    def _has_more(self) -> bool:
+        return (
+            self._high < self._document.tail.end
+            or bisect_left(self._document.numbers, self._low) > 0
+        )
+
+    def _judge(self) -> None:
+        """What came at the live end, else the lines before the oldest that was judged."""
+        if (end := self._document.tail.end) > self._high:
+            stop = min(self._high + self._lines, end)
+            self._kept += self._pick(self._high, stop)
+            self._high = stop
+        else:
+            numbers = self._document.numbers
+            start = numbers[max(0, bisect_left(numbers, self._low) - self._lines)]
+            self._kept[:0] = self._pick(start, self._low)
+            self._low = start
 
     def _pick(self, start: int, stop: int) -> list[int]:
-        return self._document.pick(start, stop, self._filter.keeps, self._word)
-
-    def _judge_new(self) -> None:
-        """What came at the live end; the last line again, for it may have been open."""
-        end = self._document.tail.end
-        start = max(self._high - 1, self._document.tail.first)
-        if self._high > self._low and start < end:
-            while self._kept and self._kept[-1] >= start:
-                self._kept.pop()
-            self._kept += self._pick(start, end)
-        elif self._high == self._low:
-            self._low = end
-        self._high = end
+        look = Look()
+        return self._document.pick(
+            start, stop, lambda text: self._filter.keeps(text, None, look), self._word
+        )
 
     def _forget(self) -> None:
         """Lines that are no longer loaded; another past is judged anew."""
