@@ -222,9 +222,9 @@ async def test_a_supervisor_reads_on_where_its_tail_began(box: Sshd) -> None:
             "box", followed, LogAsk(opened.offset - 50_000, opened.offset)
         )
         assert (part.end, part.size, part.file) == (opened.offset, 4 * len(RAW), opened.inode)
+        await heard.until(lambda: heard.of(LogArrived)[-1].upto == 4 * len(RAW))
         uptos = [event.upto for event in heard.of(LogArrived)]
         assert uptos == sorted(uptos)
-        assert uptos[-1] == 4 * len(RAW)
         hits = await supervisor.search_log("box", followed, [Term("out of memory")])
         assert [hit.line for hit in hits.hits] == [1234 + 4000 * n for n in range(4)]
         log.write_bytes(b"short\n" + RAW)
