@@ -35,6 +35,7 @@ NOISE_CAP = 65_536  # of what a login shell says before
 MOST = 4_194_304  # bytes of one stretch
 LIMIT = 60.0  # seconds for an answer: a slow link takes its time
 WORK = 20  # seconds that a box may count lines or search
+MEMORY = 524_288  # KiB that one program of it may take there: nested repeats cost grep gigabytes
 MOVED = "the log was rotated or cut since: these lines are no longer in this file"
 
 HEAD = """exec 2>/dev/null
@@ -45,6 +46,7 @@ file=/proc/self/fd/4
 [ -r "$file" ] || file=@PATH@
 look=$(stat -L -c '%i %s' "$file") || exit 5
 ulimit -t @WORK@
+ulimit -v @MEMORY@
 gently=
 nice -n 19 true && gently='nice -n 19'
 timeout @WORK@ true && gently="$gently timeout @WORK@"
@@ -158,7 +160,8 @@ async def search(
             hits.append(hit)
     if status == 2:
         raise LogUnread("the box's grep cannot read this pattern")
-    cut = status is not None and status > 2  # timeout, or the limit of the processor's time
+    # Without a status either `head` had enough or a later grep ended early; above 2 a limit of time was reached.
+    cut = len(hits) <= most if status is None else status > 2
     return LogHits(file, size, tuple(hits[:most]), more=len(hits) > most, cut=cut)
 
 
@@ -208,7 +211,7 @@ async def _answer(
 ) -> tuple[str, bytes, bytes]:
     """Run it: the mark, the words of the first line behind it, and the rest."""
     mark = secrets.token_hex(8)
-    values = {"PATH": quote_path(source.path), "WORK": str(WORK), **words}
+    values = {"PATH": quote_path(source.path), "WORK": str(WORK), "MEMORY": str(MEMORY), **words}
     text = re.sub("@([A-Z]+)@", lambda m: values.get(m[1], m[0]), HEAD + program)
     text = text.replace("@MARK@", mark)
     try:

@@ -180,6 +180,17 @@ async def test_a_search_is_bounded_and_what_it_tells_is_safe(there: There) -> No
         await search(connection, source(log), [Term("a(", regex=True)])
 
 
+async def test_a_pattern_may_not_take_the_memory_of_the_box(there: There) -> None:
+    """Without a limit these nested repeats cost grep 4 GB."""
+    connection, log = there
+    log.write_bytes(RAW)
+    greedy = Term("((a{255}){255}){100}", regex=True)
+    with pytest.raises(LogUnread, match="cannot read this pattern"):
+        await search(connection, source(log), [greedy])
+    hits = await search(connection, source(log), [Term("loss"), greedy])
+    assert hits.cut, "the second grep ended early: there may be more"
+
+
 async def test_a_progress_bar_is_found_as_it_stands_now(there: There) -> None:
     connection, log = there
     bar = "\r".join(f"12:30:45 Epoch {n}%|{'█' * (n // 10)}| loss=0.{n}" for n in range(1, 101))
