@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -97,15 +98,12 @@ class FirstSight:
 
     def keep(self, lines: Sequence[str], width: int) -> None:
         """Keep `lines`, a whole screen of `width` cells a line, for the next time; best effort."""
+        from gpu_tui.new_file import write_whole  # when the cockpit is left
+
         picture = {"key": self._key, "at": self._clock.now(), "width": width, "lines": [*lines]}
         text = json.dumps(picture, ensure_ascii=False)
-        scratch = self._file.with_name(f".{FILE}.{os.getpid()}")
-        try:
-            with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                file.write(text)
-            scratch.replace(self._file)
-        except (OSError, ValueError):
-            scratch.unlink(missing_ok=True)
+        with suppress(OSError, ValueError):
+            write_whole(self._file, text, mode=0o600, synced=False)
 
     def _read(self, width: int, height: int) -> tuple[list[str], float]:
         """The lines of the kept picture and its age in seconds. Raises ValueError where it does not fit."""

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all, and never over one that is there."""
+"""Write a file whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,66 +11,76 @@ from contextlib import contextmanager
 from pathlib import Path
 
 NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EXDEV, errno.EMLINK)
+PREFIX = 40  # characters of its name that a scratch file has: a long name has no room for more
 
 
-def write_new(path: Path, text: str, *, replace: bool = False) -> None:
-    """Write `text` to `path` in one step; FileExistsError where something is there, unless `replace`.
+def write_new(
+    path: Path, data: str | bytes, *, replace: bool = False, mode: int | None = None
+) -> None:
+    """Write to a path that a person named; FileExistsError where something is there, unless `replace`.
 
-    Line ends are written as they stand. On a file system without hard links the name is taken first.
-    What `leads_on` is written into, not replaced.
+    What `leads_on` is written into, not replaced. Otherwise as `write_whole`.
     """
-    with named(path):
-        if replace and leads_on(path):
-            with path.open("w", encoding="utf-8", newline="") as there:
-                there.write(text)
-            return
-        _write_whole(path, text, replace=replace)
+    if replace and leads_on(path):
+        with named(path), path.open("wb") as there:
+            there.write(_bytes(data))
+        return
+    write_whole(path, data, replace=replace, mode=mode)
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """A new file that its owner alone can read, whole or not there; FileExistsError where something is."""
+def write_whole(
+    path: Path,
+    data: str | bytes,
+    *,
+    replace: bool = True,
+    mode: int | None = None,
+    synced: bool = True,
+) -> None:
+    """Write in one step: a reader sees the old file or the new one, and a failure leaves the old one.
+
+    A link is replaced, never followed. Without `replace`: FileExistsError where something is there; on a file
+    system without hard links the name is taken first. `mode` None is that of the file there, else the
+    umask's. A file that is not `synced` may be empty after a power cut.
+    """
+    raw = _bytes(data)
     with named(path):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        if mode is None:
+            mode = _mode_of(path)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:PREFIX]}.", dir=path.parent)
+        scratch = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
+                file.write(raw)
+                file.flush()
+                os.fchmod(handle, mode)
+                if synced:
+                    os.fsync(handle)
+            _give_name(scratch, path, replace=replace)
+        finally:
+            scratch.unlink(missing_ok=True)
 
 
-@contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Whatever fails in here tells of `path`: not of the name that it first had, nor of none (a full disk)."""
-    try:
-        yield
-    except OSError as wrong:
-        wrong.filename = str(path)
-        raise
-
-
-def _write_whole(path: Path, text: str, *, replace: bool) -> None:
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    scratch = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.chmod(mode)
-        if replace:
-            scratch.replace(path)
-            return
+def _give_name(scratch: Path, path: Path, *, replace: bool) -> None:
+    if not replace:
         try:
             os.link(scratch, path)
         except OSError as wrong:
             if wrong.errno not in NO_LINKS:
                 raise
             os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-            scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+        else:
+            return
+    scratch.replace(path)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """An OSError in here names `path`: not the name of a scratch file, nor none (a full disk)."""
+    try:
+        yield
+    except OSError as wrong:
+        wrong.filename = str(path)
+        raise
 
 
 def leads_on(path: Path) -> bool:
@@ -81,6 +91,19 @@ def leads_on(path: Path) -> bool:
         return not stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
         return False
+
+
+def _bytes(data: str | bytes) -> bytes:
+    return data.encode("utf-8") if isinstance(data, str) else data
+
+
+def _mode_of(path: Path) -> int:
+    """Of the regular file there, else as a new file gets it."""
+    try:
+        found = path.lstat().st_mode
+    except FileNotFoundError:
+        found = 0
+    return stat.S_IMODE(found) if stat.S_ISREG(found) else 0o666 & ~_umask()
 
 
 def _umask() -> int:

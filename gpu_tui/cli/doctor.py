@@ -26,7 +26,7 @@ from gpu_tui.core.remedies import remedy
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
 from gpu_tui.core.ssh_route import SshRoute
-from gpu_tui.new_file import write_private
+from gpu_tui.new_file import write_new
 from gpu_tui.parse.df import is_missing
 from gpu_tui.settings import must_not_act
 from gpu_tui.state.views import FleetView, InstanceView, signs_of
@@ -165,7 +165,7 @@ def _bundle(fleet: Fleet, view: FleetView, items: list[Item], out: str | None) -
         return
     stamp = datetime.fromtimestamp(view.taken_at, UTC).strftime("%Y%m%dT%H%M%SZ")
     path = Path(out or f"gpu-tui-bundle-{stamp}.md")
-    write_private(path, text.encode("utf-8", "replace"))
+    write_new(path, text.encode("utf-8", "replace"), mode=0o600)
     print(path)
     print(say("Nothing was sent. Read it through before you hand it on."), file=sys.stderr)
 

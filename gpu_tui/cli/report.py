@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpu_tui import __version__
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path, look, seconds
-from gpu_tui.new_file import write_private
+from gpu_tui.new_file import write_new
 from gpu_tui.places import make_private, own_command
 from gpu_tui.settings import FleetError
 
@@ -83,7 +83,7 @@ def _write(out: Path, files: Mapping[str, str]) -> None:
         path = out / name
         try:
             # The path of a fleet file may be bytes that are no text: they stand there as they are.
-            write_private(path, text.encode("utf-8", "surrogateescape"))
+            write_new(path, text.encode("utf-8", "surrogateescape"), mode=0o600)
         except FileExistsError:
             raise FleetError(
                 f"{path} is there already, and is not written over",

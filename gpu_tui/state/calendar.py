@@ -10,18 +10,15 @@ calendar that reads a file in again keeps what the file does not name. One that 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.thresholds import Threshold
-from gpu_tui.new_file import leads_on, named
+from gpu_tui.new_file import write_new
 from gpu_tui.state.views import FleetView
 
 LINE = 75  # octets, the line break not counted
@@ -65,26 +62,9 @@ def calendar(view: FleetView, older: str = "") -> str:
 
 def save(path: Path, view: FleetView) -> int:
     """Write the calendar in one step, readable by its owner; the number of deadlines. Raises OSError."""
-    with named(path):
-        _write(path, calendar(view, _read(path) if path.is_file() else ""))
+    text = calendar(view, _read(path) if path.is_file() else "")
+    write_new(path, text, replace=True, mode=0o600)
     return len(deadlines(view.clocks, view.taken_at))
-
-
-def _write(path: Path, text: str) -> None:
-    if leads_on(path):
-        path.write_bytes(text.encode("utf-8"))
-        return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
 
 
 def uid(clock: DangerClock) -> str:

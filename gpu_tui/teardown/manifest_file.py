@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import TypeGuard
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.core.required import COPIED, Required
+from gpu_tui.new_file import write_whole
 from gpu_tui.parse.artifacts import ArtifactError, artifact_of, check_artifacts
 from gpu_tui.teardown.listing import path_problem
 from gpu_tui.teardown.local import OWN
@@ -84,16 +84,13 @@ def keep(
     have. It unlocks nothing. Returns the SHA-256 of the file. One that says the same already stays as it is.
     """
     target = local / KEPT
-    scratch = target.with_suffix(".new")
     body = manifest_json(manifest, run_id, now, required, cells)
     with suppress(OSError, ValueError, RecursionError, TypeError):
         text = target.read_bytes()
         if {**json.loads(text), "created_at_utc": None} == {**body, "created_at_utc": None}:
             return hashlib.sha256(text).hexdigest()
     text = json.dumps(body, indent=1).encode()
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(text)
-    os.replace(scratch, target)
+    write_whole(target, text, mode=0o600)
     return hashlib.sha256(text).hexdigest()
 
 

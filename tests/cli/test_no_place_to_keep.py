@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpu_tui.cli.main import main
-from gpu_tui.new_file import write_private
+from gpu_tui.new_file import write_new
 from gpu_tui.places import NoHome, config_dir, user_home
 from gpu_tui.settings import FleetError, state_dir
 
@@ -93,7 +93,7 @@ def test_of_a_file_that_a_full_disk_cuts_nothing_is_left(tmp_path: Path) -> None
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
     try:
         with pytest.raises(OSError, match="handover") as caught:
-            write_private(tmp_path / "handover.md", b"x" * 100_000)
+            write_new(tmp_path / "handover.md", b"x" * 100_000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, was)
