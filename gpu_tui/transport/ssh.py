@@ -142,6 +142,7 @@ class SshTransport:
     async def close(self) -> None:
         """Close the shared jump connections and take away what is asked."""
         self._answers.close()
+        self._answers = Answers()  # for a connection that is made after this
         await self._ring.close()
         await self._hops.close()
 
