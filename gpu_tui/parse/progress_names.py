@@ -61,8 +61,8 @@ def read_names(text: str, draft: Draft) -> None:
     if checked := draft.find(forms.VALIDATED, "loss "):
         pairs.append(("val_loss", checked["value"], 0))
     for form in (forms.LOSS_TRAIN, forms.TUNE, forms.AT_STEP, forms.LOSSES_TOTAL):
-        if told := draft.find(form, "loss train", "|loss", " at ", "[losses: "):
-            pairs.append(("train_loss", told[told.re.groups], told.start()))
+        if found := draft.find(form, "loss train", "|loss", " at ", "[losses: "):
+            pairs.append(("train_loss", found[found.re.groups], found.start()))
     if better := draft.find(forms.IMPROVED, "improved from"):
         pairs.append(("val_loss", better["value"], better.start()))
     if draft.find(forms.CURRENT_RATE, "current l"):

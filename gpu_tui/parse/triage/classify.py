@@ -26,7 +26,7 @@ LONGEST = 4_096
 WINDOW = 256  # characters around a literal
 BENIGN = Mark("benign", Severity.NONE, False)
 PROGRESS = Mark("progress", Severity.NONE, False)
-UNJUDGED = Mark("", Severity.NONE, False)  # stands for a line without a remembered mark
+UNJUDGED = Mark("", Severity.NONE, False)  # no mark is remembered for the line
 REMEMBERED = 8_192  # marks
 LONGEST_REMEMBERED = 1_024  # characters of a line
 # An escape, a bell or a backspace is invisible and may split a literal; a tab becomes spaces.
