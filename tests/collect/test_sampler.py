@@ -379,7 +379,7 @@ async def test_arguments_are_not_read_again_because_of_our_own_clock(files: Shel
     group = hurried(files.group(poll=0.2), "processes", 1, 40, latest=0.2)
     process = await start(files, "dash", group.program)
     assert process.stdout
-    clocks = range(7000, 7020)
+    clocks = range(7_000_000, 7_000_020)  # no real process has such a number
     children = f"proc/{process.pid}/task/{process.pid}/children"
     files.file(children, " ".join(map(str, clocks)))
     reader, text, tables = group.reader(), b"", 0
