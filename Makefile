@@ -52,7 +52,7 @@ format: $(STAMPS)/dev ## rewrite the code as the formatter wants it
 	$(BIN)/ruff check --fix .
 
 screenshots: $(STAMPS)/apt $(STAMPS)/dev ## draw screenshots/ again
-	$(BIN)/gpu-tui screenshots $(ARGS)
+	cd tools && ../$(BIN)/python -m screenshots $(ARGS)
 
 nightly: $(STAMPS)/apt $(STAMPS)/dev ## the long soaks, in full length
 	GPU_TUI_NIGHTLY=1 $(BIN)/python -m pytest -m nightly --timeout 3600 $(ARGS)

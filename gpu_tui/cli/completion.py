@@ -246,12 +246,6 @@ def _topics(given: Sequence[str]) -> Iterator[str]:
     yield from (*TOPICS, *ALSO)
 
 
-def _shots(given: Sequence[str]) -> Iterator[str]:
-    from gpu_tui.ui.shots import SHOTS, VIEWS
-
-    yield from (*VIEWS, *SHOTS, "demo")
-
-
 NAMED: Mapping[str, Callable[[Sequence[str]], Iterable[str]]] = {
     "theme": _themes,
     "platform": _profiles,
@@ -261,7 +255,6 @@ NAMED: Mapping[str, Callable[[Sequence[str]], Iterable[str]]] = {
     "pull cells": _cells,
     "journal name": _instances,
     "profiles name": _profiles,
-    "screenshots names": _shots,
     "clocks mark name": _instances,
     "clocks unmark name": _instances,
 }

@@ -70,7 +70,7 @@ VARIABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "serve": (*READS, READ_ONLY),
     "exporter": READS,
 }
-NONE = frozenset({"help", "completion", "screenshots", "triage", "verify", "init"})  # no settings
+NONE = frozenset({"help", "completion", "triage", "verify", "init"})  # no settings
 
 
 def epilog(name: str, example: str) -> str:

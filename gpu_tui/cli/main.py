@@ -53,7 +53,6 @@ COMMANDS = (
     "replay",
     "report",
     "serve",
-    "screenshots",
     "completion",
     "help",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -53,13 +54,18 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         print(text, end="")
         return 0
+    from gpu_tui.report.picture import masked_svg, masked_view
     from gpu_tui.resources import load_profiles, themes_dir
-    from gpu_tui.ui.shots import portrait
+    from gpu_tui.ui.picture import draw_cockpit
     from gpu_tui.ui.theme_file import load_themes
 
     stamp = datetime.fromtimestamp(view.taken_at, UTC).strftime("%Y%m%dT%H%M%SZ")
-    picture = portrait(view, load_profiles(), load_themes(themes_dir()), mask)
-    _write(args.out, {f"handover-{stamp}.md": text, f"cockpit-{stamp}.svg": picture})
+    profiles, themes = load_profiles(), load_themes(themes_dir())
+    picture = asyncio.run(draw_cockpit(masked_view(view, mask), profiles, themes))
+    _write(
+        args.out,
+        {f"handover-{stamp}.md": text, f"cockpit-{stamp}.svg": masked_svg(picture, mask)},
+    )
     return 0
 
 

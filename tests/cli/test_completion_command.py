@@ -166,8 +166,8 @@ def test_zsh_completes_at_its_prompt(place: Path) -> None:
         os.write(master, b"\x15gpu-tui pull \t")
         listed = until(r"alpha-1[\s\S]*beta")
         assert not re.search(r"(alpha-1)\s+\1", listed), "a name that says nothing more stands once"
-        os.write(master, b"\x15gpu-tui sc\t")
-        until("screenshots")
+        os.write(master, b"\x15gpu-tui rec\t")
+        until("record")
         os.write(master, b"\x15gpu-tui pull --fleet fle\t")
         until(r"fleet\.yaml")
         os.write(master, b"\x15gpu-tui pull --fleet=fle\t")

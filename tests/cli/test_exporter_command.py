@@ -22,8 +22,8 @@ from gpu_tui.exporter import (
     serving,
 )
 from gpu_tui.state.prometheus import exposition
-from gpu_tui.ui.scene_parts import NOW
-from gpu_tui.ui.scenes import sweep
+from screenshots.builders import NOW
+from screenshots.scenes import sweep
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ from gpu_tui.state.report import Proof, handover
 from gpu_tui.state.runner_kept import Runner
 from gpu_tui.state.views import FleetView
 from gpu_tui.teardown.journal import Journal
-from gpu_tui.ui.scene_parts import NOW
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.wiring.report import proofs_of
+from screenshots.builders import NOW
+from screenshots.scenes import sweep
 
 
 def text_of(view: FleetView, proofs: dict[str, Proof] | None = None, **mask: object) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 from gpu_tui import wiring
 from gpu_tui.cli.main import main
-from gpu_tui.ui.scene_parts import NOW
-from gpu_tui.ui.scenes import sweep
+from screenshots.builders import NOW
+from screenshots.scenes import sweep
 
 CONFIG = """\
 theme: nihgt

@@ -15,8 +15,8 @@ from gpu_tui.core.remedies import remedy
 from gpu_tui.core.sample import Failure, FailureKind, Reading, Track
 from gpu_tui.core.sweep import Queue
 from gpu_tui.state.fleet_outlook import _box
-from gpu_tui.ui.scene_parts import NOW
-from gpu_tui.ui.scenes import sweep
+from screenshots.builders import NOW
+from screenshots.scenes import sweep
 
 BOX = ("SHA256:key", "77427627-700c", "17 pid:[4026532178]")
 

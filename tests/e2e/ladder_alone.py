@@ -9,11 +9,11 @@ from pathlib import Path
 
 from gpu_tui.resources import themes_dir
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import AUTODL, PROFILES
-from gpu_tui.ui.scenes import ladder_ready, sweep
-from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
 from gpu_tui.ui.theme_file import load_themes
 from gpu_tui.wiring import SystemClock
+from screenshots.builders import AUTODL, PROFILES
+from screenshots.fake_teardown import ScriptedLadder, ScriptedTeardown
+from screenshots.scenes import ladder_ready, sweep
 
 
 def main(said: Path) -> None:

@@ -20,7 +20,7 @@ from gpu_tui.core.profile import ClockFact, Profile, Tier
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.calendar import LINE, calendar, fold, save, uid
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui.scene_parts import fleet, instance, tracks, view
+from screenshots.builders import fleet, instance, tracks, view
 
 DAY = 86400.0
 NOW = datetime(

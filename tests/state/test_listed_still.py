@@ -19,8 +19,8 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state import signs
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.scene_parts import gpu
 from gpu_tui.ui.text.sweep import cell_row
+from screenshots.builders import gpu
 
 T0 = 1_795_000_000.0
 STALL = 60.0

@@ -29,9 +29,9 @@ from gpu_tui.state.patrol import Tick, changes, patrol_lines, patrol_report, sin
 from gpu_tui.state.report import handover
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import Cost, FleetView, InstanceView
-from gpu_tui.ui.scene_parts import NOW
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.fleet import _cell as fleet_cell
+from screenshots.builders import NOW
+from screenshots.scenes import sweep
 
 T0 = 1_795_000_000.0
 

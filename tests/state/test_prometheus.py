@@ -17,8 +17,8 @@ from gpu_tui.core.sample import Failure, FailureKind, Reading, Track
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.prometheus import FAMILIES, exposition
 from gpu_tui.state.views import FleetView, InstanceView
-from gpu_tui.ui.scene_parts import NOW
-from gpu_tui.ui.scenes import sweep
+from screenshots.builders import NOW
+from screenshots.scenes import sweep
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
 

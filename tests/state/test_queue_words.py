@@ -21,11 +21,11 @@ from gpu_tui.state.prometheus import exposition
 from gpu_tui.state.report import handover
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui.scene_ablation import ablation
-from gpu_tui.ui.scene_parts import NOW, fleet
 from gpu_tui.ui.text.fleet import _cell as board_cell
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.sweep import totals
+from screenshots.builders import NOW, fleet
+from screenshots.scene_ablation import ablation
 
 S = CellState
 

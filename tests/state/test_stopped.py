@@ -20,8 +20,8 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.parse.queue_file import parse_roster
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.scene_parts import gpu
 from gpu_tui.ui.text.sweep import state_of
+from screenshots.builders import gpu
 
 T0 = 1_795_000_000.0
 STALL = 60.0

@@ -25,8 +25,8 @@ from gpu_tui.state.sweep_contract import sweep_json
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.traces import CellTrace
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.scene_ablation import ablation
-from gpu_tui.ui.scene_parts import NOW, fleet
+from screenshots.builders import NOW, fleet
+from screenshots.scene_ablation import ablation
 
 
 def box(**changes: object) -> InstanceView:

@@ -13,11 +13,11 @@ from textual.geometry import Offset, Size
 
 from gpu_tui.resources import themes_dir
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import SceneStore, fleet
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.theme_file import load_themes
 from gpu_tui.ui.widgets.phrase import PhraseField
+from screenshots.builders import SceneStore, fleet
 
 PHRASE = "pod-4n6p"
 SHORT, LONG = 160, 10_000

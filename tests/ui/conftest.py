@@ -13,10 +13,10 @@ from settled import after_a_key, settled
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW, PROFILES, SceneStore
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.theme_file import load_themes
+from screenshots.builders import NOW, PROFILES, SceneStore
+from screenshots.scenes import sweep
 
 GOLDEN = Path(__file__).parent / "golden"
 THEMES = Path(__file__).parents[2] / "themes"

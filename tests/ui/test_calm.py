@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_edges import all_off, connecting
-from gpu_tui.ui.scenes import empty, healthy
 from gpu_tui.ui.text.help import help_lines
+from screenshots.scene_edges import all_off, connecting
+from screenshots.scenes import empty, healthy
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

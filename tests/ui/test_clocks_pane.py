@@ -14,10 +14,10 @@ from gpu_tui.core.profile import ClockFact
 from gpu_tui.state.acquaintance import Acquaintance
 from gpu_tui.state.history import NoHistory
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_edges import connecting
-from gpu_tui.ui.scene_parts import AUTODL, DAY, NOW, RUNPOD, SceneStore
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.deadlines import armed, clock_lines, clocks, rows_of
+from screenshots.builders import AUTODL, DAY, NOW, RUNPOD, SceneStore
+from screenshots.scene_edges import connecting
+from screenshots.scenes import sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -11,10 +11,10 @@ import pytest
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import SceneStore, finding
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.screens import findings, timeline
 from gpu_tui.ui.widgets.rows import Rows
+from screenshots.builders import SceneStore, finding
+from screenshots.scenes import sweep
 
 
 def many(count: int) -> SceneStore:

@@ -66,9 +66,9 @@ def cockpit_with_hostile_news() -> None:
     from gpu_tui.core.clock import ManualClock
     from gpu_tui.resources import themes_dir
     from gpu_tui.ui.app import CockpitApp
-    from gpu_tui.ui.scene_parts import NOW, PROFILES
-    from gpu_tui.ui.scenes import sweep
     from gpu_tui.ui.theme_file import load_themes
+    from screenshots.builders import NOW, PROFILES
+    from screenshots.scenes import sweep
 
     told = News("k", "nan", Severity.FATAL, "autodl-1", EVIL, NOW, cell="no_aug\x1b[5n")
 

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gpu_tui.cli.main import main
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import counted
+from gpu_tui.report.svg import plain_svg
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.plot import TICKS, Curve, render_curves, render_plot, time_ticks
-from gpu_tui.ui.shots import SHOTS, VIEWS, names_of, path_of, picture, plain_svg
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.area import SCALE, area
 from gpu_tui.ui.text.card import verb_choices
@@ -26,6 +25,8 @@ from gpu_tui.ui.text.histories import place, unit
 from gpu_tui.ui.text.marks import bar, fit, line, wrap
 from gpu_tui.ui.text.survival import named
 from gpu_tui.ui.theme import CockpitTheme
+from screenshots.__main__ import main as draw
+from screenshots.render import SHOTS, VIEWS, names_of, path_of, picture
 
 GIB = 1024**3
 
@@ -248,10 +249,11 @@ def test_spaces_survive_converters() -> None:
 def test_the_command_renders_what_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["screenshots", "teardown", "--out", str(tmp_path)]) == 0
+    assert draw(["teardown", "--out", str(tmp_path)]) == 0
     assert "autodl-1-3f9c" in (tmp_path / "80x24" / "teardown.svg").read_text("utf-8")
     assert str(tmp_path / "160x45" / "teardown.svg") in capsys.readouterr().out
-    assert main(["screenshots", "nothing", "--out", str(tmp_path)]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        draw(["nothing", "--out", str(tmp_path)])
     assert "There are: cockpit, clocks" in capsys.readouterr().err
 
 

@@ -15,10 +15,10 @@ from gpu_tui.core.readings import Memory
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_edges import connecting
-from gpu_tui.ui.scene_parts import NOW, SceneStore, finding, fleet, read, tracks
 from gpu_tui.ui.screens.board import SETTLE
 from gpu_tui.ui.screens.cockpit import Cockpit
+from screenshots.builders import NOW, SceneStore, finding, fleet, read, tracks
+from screenshots.scene_edges import connecting
 
 Make = Callable[..., CockpitApp]
 LIVE, OFF, WAITS = LinkState("live", NOW), LinkState("off", NOW), LinkState("connecting", NOW)

@@ -17,11 +17,11 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.depth import Depth
 from gpu_tui.ui.foreign import legible
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.logs import MOST_INKS, log_row
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.theme_file import load_theme
 from gpu_tui.ui.widgets.logview import LogView
+from screenshots.scenes import sweep
 
 PLAIN = Mark("benign", Severity.NONE, alarm=False)
 THEMES = Path(__file__).parents[2] / "themes"

@@ -19,7 +19,15 @@ from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import Cost
 from gpu_tui.ui.panes.queue import _seen
-from gpu_tui.ui.scene_parts import (
+from gpu_tui.ui.text.findings import age_of, finding_detail
+from gpu_tui.ui.text.fleet import columns, row
+from gpu_tui.ui.text.header import burn
+from gpu_tui.ui.text.ladder import identity
+from gpu_tui.ui.text.marks import gauge, spark
+from gpu_tui.ui.text.signs import verdict
+from gpu_tui.ui.text.sweep import cell_row
+from gpu_tui.ui.text.vitals import vitals
+from screenshots.builders import (
     GIB,
     NOW,
     absent,
@@ -32,14 +40,6 @@ from gpu_tui.ui.scene_parts import (
     tracks,
     view,
 )
-from gpu_tui.ui.text.findings import age_of, finding_detail
-from gpu_tui.ui.text.fleet import columns, row
-from gpu_tui.ui.text.header import burn
-from gpu_tui.ui.text.ladder import identity
-from gpu_tui.ui.text.marks import gauge, spark
-from gpu_tui.ui.text.signs import verdict
-from gpu_tui.ui.text.sweep import cell_row
-from gpu_tui.ui.text.vitals import vitals
 
 
 def test_the_four_differ_in_signs_and_in_style() -> None:

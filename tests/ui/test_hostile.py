@@ -26,8 +26,8 @@ from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.safe import LastFilter, safe
-from gpu_tui.ui.scene_parts import BENIGN, SceneStore, finding, fleet, gpu, read
-from gpu_tui.ui.scenes import sweep
+from screenshots.builders import BENIGN, SceneStore, finding, fleet, gpu, read
+from screenshots.scenes import sweep
 
 EVIL = "[@click=app.exit]x[/] [/nope] \x1b]52;c;ZXZpbA==\x07 \x9b31m \u202eRLO \x00 \ud800 [red]"
 BLACK = Color(0, 0, 0)
@@ -104,7 +104,7 @@ sys.path.insert(0, {tests!r})
 from test_hostile import hostile_store
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW, PROFILES
+from screenshots.builders import NOW, PROFILES
 from gpu_tui.ui.theme_file import load_themes
 app = CockpitApp(hostile_store(), ManualClock(NOW), control=None, teardown=None,
                  profiles=PROFILES, themes=load_themes(Path({themes!r})), theme="night")

@@ -14,7 +14,6 @@ from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import Cost, InstanceView
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scenes import ablation, sweep
 from gpu_tui.ui.text.fleet import COLUMNS
 from gpu_tui.ui.text.fleet_order import (
     BY_NEED,
@@ -26,6 +25,7 @@ from gpu_tui.ui.text.fleet_order import (
 )
 from gpu_tui.ui.text.signs import need
 from gpu_tui.ui.widgets.rows import Rows
+from screenshots.scenes import ablation, sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -34,14 +34,14 @@ from gpu_tui.providers.manual import BESIDE, Manual
 from gpu_tui.resources import load_profiles
 from gpu_tui.transport.base import STEPS, LinkError
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW, cell, finding
-from gpu_tui.ui.scenes import sweep
-from gpu_tui.ui.shots import SIZES, VIEWS
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.outlook import COLUMNS as LANES
 from gpu_tui.ui.text.survival import choices, find_choice, spoken
 from gpu_tui.ui.text.sweep import queue_note, state_words, totals
 from gpu_tui.ui.widgets.paint import Block, OneLine
+from screenshots.builders import NOW, cell, finding
+from screenshots.render import SIZES, VIEWS
+from screenshots.scenes import sweep
 
 Make = Callable[..., CockpitApp]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -263,7 +263,7 @@ async def test_where_no_alarm_is_left_is_said_in_chinese(cockpit: Make, chinese:
 # Errors that stay English: a profile is written in English, and the rest is no person's to read.
 AUTHORS = (
     "parse/profile_md.py", "parse/profile_rows.py", "core/gate.py", "first_sight.py",
-    "ui/scenes.py", "recording/codec.py", "demo/files.py", "collect/watched.py",
+    "recording/codec.py", "demo/files.py", "collect/watched.py",
 )  # fmt: skip
 # Sentences whose subject or end is filled in, so that the whole of them is another one; and bare commands.
 WHOLE = (

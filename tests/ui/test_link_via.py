@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpu_tui.ui.scenes import healthy
 from gpu_tui.ui.text.vitals import vitals
+from screenshots.scenes import healthy
 
 
 def test_what_reaches_a_box_is_shown_where_it_is_not_ourselves() -> None:

@@ -22,11 +22,11 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.safe import safe
-from gpu_tui.ui.scene_parts import NOW, finding
 from gpu_tui.ui.text.logs import GUTTER, label_of, log_row, note_row, wrapped
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.timeline import event_row, lanes
 from gpu_tui.ui.widgets.paint import paint
+from screenshots.builders import NOW, finding
 
 LINES = 1_000_000 if os.environ.get("GPU_TUI_NIGHTLY") else 2_000
 WIDTH = 80

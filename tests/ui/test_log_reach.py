@@ -18,12 +18,12 @@ from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.log import LogPane
-from gpu_tui.ui.scene_parts import SceneStore, fleet
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.screens.findings import FindingsScreen
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text.places import Place, later
 from gpu_tui.ui.widgets.logview import LogView
+from screenshots.builders import SceneStore, fleet
+from screenshots.scenes import sweep
 
 Make = Callable[..., CockpitApp]
 SOURCE = LogSource("/root/a.log", "no_aug")

@@ -18,11 +18,11 @@ from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.log import LogPane
-from gpu_tui.ui.scene_parts import BENIGN, FATAL_NAN, PROGRESS, SceneStore, fleet
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.logs import MARKS, advice, log_row, remedy_of
 from gpu_tui.ui.widgets.logview import LogView
+from screenshots.builders import BENIGN, FATAL_NAN, PROGRESS, SceneStore, fleet
+from screenshots.scenes import sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

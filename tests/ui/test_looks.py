@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from gpu_tui.report.svg import plain_svg
 from gpu_tui.state.habits import Habits
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import Preset
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.screens.columns import CHOICES
-from gpu_tui.ui.shots import plain_svg, word_by_word
 from gpu_tui.ui.text.fleet import ORDER
+from screenshots.render import word_by_word
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -20,8 +20,6 @@ from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW, finding, fleet, read
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.marks import line
@@ -32,6 +30,8 @@ from gpu_tui.ui.text.timeline import event_row
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.widgets.paint import Block, paint
 from gpu_tui.ui.widgets.rows import Rows
+from screenshots.builders import NOW, finding, fleet, read
+from screenshots.scenes import sweep
 
 WIDTHS = range(30, 160)
 KILLED = Cell(

@@ -17,9 +17,9 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, panes_in
 from gpu_tui.ui.panes.pane import Pane
-from gpu_tui.ui.scene_parts import NOW, SceneStore, fleet, instance, view
 from gpu_tui.ui.text.jobs import head, row, sheet_of
 from gpu_tui.ui.text.vitals import vitals
+from screenshots.builders import NOW, SceneStore, fleet, instance, view
 
 QUEUE = Queue((Cell("a", 1, None, CellState.RUNNING, job="pod/a", listed=True),), total=1)
 

@@ -39,9 +39,9 @@ from gpu_tui.core.logs import LogLine, Mark
 from gpu_tui.ui import terminal
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.output import CellOutput, Cells
-from gpu_tui.ui.scene_parts import SceneStore
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.terminal import CHOKED, SILENCE, TYPED, Ear, calm_driver
+from screenshots.builders import SceneStore
+from screenshots.scenes import sweep
 
 WORDS = (
     "loss 0.31", "训练中 第三轮", "é́tape", "👩‍💻 devs", "🫠 melted", "⚡ 300 W", "ดำเนินการ", "한국어 로그", "⚠️ hot",

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from gpu_tui.core.logs import LogLine
 from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
-from gpu_tui.ui.scene_parts import BENIGN
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.pattern import Look, PatternError, TooSlow, compiled, extended
 from gpu_tui.ui.widgets import sieve
 from gpu_tui.ui.widgets.sieve import FEW
+from screenshots.builders import BENIGN
 
 SLOW = [  # with a line that nearly fits
     ("(a+)+$", "a" * 5_000 + "!"),

@@ -7,8 +7,8 @@ import pytest
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading, Track
 from gpu_tui.core.sweep import RejectedLine, Roster
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.ui.scene_parts import NOW, instance, tracks, view
 from gpu_tui.ui.text.sweep import queue_note
+from screenshots.builders import NOW, instance, tracks, view
 
 BAD = RejectedLine(1, 1, "big python train.py", "it is not CONFIG TASK [EPOCHS]")
 

@@ -16,12 +16,12 @@ from gpu_tui.resources import themes_dir
 from gpu_tui.state.store import Store
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.text.tape import tape_line
 from gpu_tui.ui.theme_file import load_themes
 from gpu_tui.ui.widgets.paint import OneLine
+from screenshots.scenes import sweep
 
 
 class Tape:

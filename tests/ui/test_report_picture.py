@@ -15,12 +15,14 @@ from gpu_tui.core import metrics
 from gpu_tui.core.mask import Mask, masked
 from gpu_tui.core.redact import HIDDEN
 from gpu_tui.core.sample import Failure, FailureKind, Track
+from gpu_tui.report.picture import masked_svg, masked_view
+from gpu_tui.report.svg import plain_svg
 from gpu_tui.resources import themes_dir
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui.scene_parts import NOW, PROFILES
-from gpu_tui.ui.scenes import SCENES, sweep
-from gpu_tui.ui.shots import _masked, masked_svg, plain_svg, portrait
+from gpu_tui.ui.picture import draw_cockpit
 from gpu_tui.ui.theme_file import load_themes
+from screenshots.builders import NOW, PROFILES
+from screenshots.scenes import SCENES, sweep
 
 TOKEN = "hf_" + "aB3dE5gH7jK9mN1p" * 2
 MASK = Mask(("very-known-word",), ("box.example",), "/home/me")
@@ -122,9 +124,10 @@ def hostile(view: FleetView) -> FleetView:
 
 
 @pytest.mark.parametrize("size", [(160, 40), (80, 24), (200, 60)])
-def test_no_text_of_a_box_leaves_with_a_secret(size: tuple[int, int]) -> None:
+async def test_no_text_of_a_box_leaves_with_a_secret(size: tuple[int, int]) -> None:
     view = hostile(sweep().view(NOW))
-    svg = portrait(view, PROFILES, load_themes(themes_dir()), MASK, size)
+    themes = load_themes(themes_dir())
+    svg = masked_svg(await draw_cockpit(masked_view(view, MASK), PROFILES, themes, size), MASK)
     whole = "".join(rows(svg))
     assert "autodl-1" in whole
     for secret in CANARIES:
@@ -136,5 +139,5 @@ def test_no_text_of_a_box_leaves_with_a_secret(size: tuple[int, int]) -> None:
 def test_every_view_can_be_masked(scene: str) -> None:
     view = SCENES[scene]().view(NOW)
     assert masked(view, lambda text: text) == view
-    hidden = _masked(view, MASK)
+    hidden = masked_view(view, MASK)
     assert [one.name for one in hidden.instances] == [one.name for one in view.instances]

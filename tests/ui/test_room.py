@@ -13,9 +13,9 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import Preset, instances_row
 from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.plot import Point, render_plot
-from gpu_tui.ui.scene_edges import crowd
-from gpu_tui.ui.scene_parts import SceneStore
 from gpu_tui.ui.screens.cockpit import Cockpit
+from screenshots.builders import SceneStore
+from screenshots.scene_edges import crowd
 
 
 @pytest.mark.parametrize(

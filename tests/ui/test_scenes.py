@@ -24,13 +24,13 @@ from gpu_tui.ui.depth import Depth
 from gpu_tui.ui.glyphs import BRAILLE, TABLES, Glyphs, Redrawn, Uncoloured, glyphs_of
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.plot import render_plot
-from gpu_tui.ui.scenes import SCENES
-from gpu_tui.ui.shots import VIEWS
 from gpu_tui.ui.text.marks import BLOCKS, gauge
 from gpu_tui.ui.text.signs import SEVERITY_GLYPH, VERDICTS
 from gpu_tui.ui.text.sweep import STATES
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.rows import Rows
+from screenshots.render import VIEWS
+from screenshots.scenes import SCENES
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -13,8 +13,8 @@ from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.queue import QueuePane
-from gpu_tui.ui.scene_parts import NOW, SceneStore, fleet, instance, view
 from gpu_tui.ui.text.jobs import head, note, row, sheet_of, status_of
+from screenshots.builders import NOW, SceneStore, fleet, instance, view
 
 RUN, WAIT, BAD, END = CellState.RUNNING, CellState.PENDING, CellState.FAILED, CellState.FINISHED
 HOUR = 3600.0

@@ -24,16 +24,16 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
 from gpu_tui.ui.notices import Notices
 from gpu_tui.ui.panes.pane import FilterBar, Pane
-from gpu_tui.ui.scene_edges import connecting
-from gpu_tui.ui.scene_parts import AUTODL, NOW, SceneStore, finding, fleet
-from gpu_tui.ui.scenes import empty, healthy, sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
-from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
 from gpu_tui.ui.text import fleet as fleet_text
 from gpu_tui.ui.text.bulletin import bulletin, worst_of
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.logs import no_log
 from gpu_tui.ui.widgets.logview import LogView
+from screenshots.builders import AUTODL, NOW, SceneStore, finding, fleet
+from screenshots.fake_teardown import ScriptedLadder, ScriptedTeardown
+from screenshots.scene_edges import connecting
+from screenshots.scenes import empty, healthy, sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -12,13 +12,13 @@ from gpu_tui.core.thinned import even
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.plot import render_plot
-from gpu_tui.ui.scene_edges import all_off
-from gpu_tui.ui.scenes import SCENES, sweep
 from gpu_tui.ui.text.findings import columns_of
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.prose import markdown
 from gpu_tui.ui.text.sweep import cell_row
 from gpu_tui.ui.text.vitals import vitals
+from screenshots.scene_edges import all_off
+from screenshots.scenes import SCENES, sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

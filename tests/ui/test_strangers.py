@@ -9,9 +9,9 @@ import pytest
 
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.findings import strangers
+from screenshots.builders import NOW
+from screenshots.scenes import sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -19,9 +19,6 @@ from gpu_tui.core.cell_table import Order, Row
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.plot import Curve, render_curves
-from gpu_tui.ui.scene_ablation import ablation
-from gpu_tui.ui.scene_parts import NOW, SceneStore, cell, fleet
-from gpu_tui.ui.scenes import empty
 from gpu_tui.ui.screens import sweep as module
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.sweep import CURVES, SweepScreen
@@ -29,6 +26,9 @@ from gpu_tui.ui.text import bounds
 from gpu_tui.ui.text.sweep_table import sheet_of, table_head, table_row
 from gpu_tui.ui.widgets import near
 from gpu_tui.ui.widgets.rows import Rows
+from screenshots.builders import NOW, SceneStore, cell, fleet
+from screenshots.scene_ablation import ablation
+from screenshots.scenes import empty
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -18,17 +18,17 @@ from gpu_tui.core.ladder import SecondView, Way
 from gpu_tui.core.waiver import Waiver
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import AUTODL, fleet
-from gpu_tui.ui.scenes import ladder_blocked, ladder_ready, sweep
 from gpu_tui.ui.screens.abandon import AbandonScreen
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.override import OverrideScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.verbs import VerbScreen
-from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
 from gpu_tui.ui.text.ladder import detail, rung_lines
 from gpu_tui.ui.widgets.phrase import PhraseField
 from gpu_tui.ui.widgets.rows import Rows
+from screenshots.builders import AUTODL, fleet
+from screenshots.fake_teardown import ScriptedLadder, ScriptedTeardown
+from screenshots.scenes import ladder_blocked, ladder_ready, sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -8,8 +8,8 @@ import pytest
 from rich.text import Text
 
 from gpu_tui.core import metrics
-from gpu_tui.ui.scenes import healthy
 from gpu_tui.ui.text.vitals import vitals
+from screenshots.scenes import healthy
 
 
 def _state(*throttle: str) -> Text:

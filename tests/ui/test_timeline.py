@@ -11,12 +11,12 @@ from rich.cells import cell_len
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW, finding
-from gpu_tui.ui.scenes import healthy, sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.text.timeline import by_time, event_row, lanes
 from gpu_tui.ui.widgets.logview import LogView
+from screenshots.builders import NOW, finding
+from screenshots.scenes import healthy, sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

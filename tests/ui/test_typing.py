@@ -11,10 +11,10 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES
 from gpu_tui.ui.panes.pane import FilterBar, Pane
 from gpu_tui.ui.recall import Recall
-from gpu_tui.ui.scenes import ablation
 from gpu_tui.ui.screens.sweep import SweepScreen
 from gpu_tui.ui.widgets.place_bar import PlaceBar
 from gpu_tui.ui.widgets.rows import Rows
+from screenshots.scenes import ablation
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

@@ -10,12 +10,12 @@ from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.instances import InstancesPane
-from gpu_tui.ui.scene_edges import all_off, connecting, no_gpu, unreachable
-from gpu_tui.ui.scene_parts import SceneStore, read
-from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.fleet import COLUMNS, columns, row
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.text.why import why
+from screenshots.builders import SceneStore, read
+from screenshots.scene_edges import all_off, connecting, no_gpu, unreachable
+from screenshots.scenes import sweep
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]

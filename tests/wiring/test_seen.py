@@ -8,9 +8,9 @@ import pytest
 
 from gpu_tui.core.metrics import GPUS
 from gpu_tui.core.readings import GpuError, GpuTable
-from gpu_tui.ui.scene_edges import no_gpu
-from gpu_tui.ui.scene_parts import read
 from gpu_tui.wiring.first_look import seen_of
+from screenshots.builders import read
+from screenshots.scene_edges import no_gpu
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,7 @@ from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.views import Cost, CpuUse
-from gpu_tui.ui.scene_ablation import ablation
-from gpu_tui.ui.scene_edges import all_off, connecting, crowd, no_gpu, unreachable
-from gpu_tui.ui.scene_parts import (
+from screenshots.builders import (
     DAY,
     GIB,
     NOW,
@@ -40,6 +38,8 @@ from gpu_tui.ui.scene_parts import (
     view,
     wave,
 )
+from screenshots.scene_ablation import ablation
+from screenshots.scene_edges import all_off, connecting, crowd, no_gpu, unreachable
 
 
 def sweep() -> SceneStore:

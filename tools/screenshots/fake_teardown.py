@@ -1,4 +1,4 @@
-"""A ladder that shows given views: for pictures and for tests of the screen. It reaches nothing."""
+"""A teardown that shows given views, for pictures and for tests of its screen. It calls no provider."""
 
 from __future__ import annotations
 

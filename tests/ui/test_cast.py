@@ -1,4 +1,4 @@
-"""The film of the README: the same bytes each time, small, and a terminal that plays it shows the cockpit."""
+"""The recording of the README: the same bytes each time, small, and a terminal that plays it shows the cockpit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 import gpu_tui
 from gpu_tui.resources import themes_dir
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.film import FILE, LADDER, SIZE, TOUR, film
-from gpu_tui.ui.scenes import sweep
-from gpu_tui.ui.shots import VIEWS
 from gpu_tui.ui.theme_file import load_themes
+from screenshots.cast import FILE, LADDER, SIZE, TOUR, record
+from screenshots.render import VIEWS
+from screenshots.scenes import sweep
 
 MOST = 400_000  # bytes
 KEPT = Path(gpu_tui.__file__).parents[1] / "screenshots" / FILE
@@ -36,13 +36,13 @@ def frames(text: str) -> Iterator[tuple[float, str, list[str]]]:
         yield at, data if kind == "m" else "", list(screen.display)
 
 
-async def test_the_film_ends_on_the_ladder_and_is_the_same_each_time(
+async def test_the_recording_ends_on_the_ladder_and_is_the_same_each_time(
     cockpit: Callable[..., CockpitApp], text_of: Callable[[CockpitApp], str]
 ) -> None:
     themes = load_themes(themes_dir())
-    text = await film(themes)
+    text = await record(themes)
     assert len(text.encode()) <= MOST
-    assert await film(themes) == text
+    assert await record(themes) == text
     shown = list(frames(text))
     said = [chapter for _, chapter, _ in shown if chapter]
     assert said == [*(chapter for chapter, _, _ in TOUR if chapter), LADDER[0]]
@@ -59,7 +59,7 @@ async def test_the_film_ends_on_the_ladder_and_is_the_same_each_time(
     assert any("type autodl-1" in line for line in last)
 
 
-def test_the_film_in_the_repository_plays() -> None:
+def test_the_recording_in_the_repository_plays() -> None:
     if not KEPT.exists():
         pytest.skip("this is no checkout")
     text = KEPT.read_text("utf-8")

@@ -1,7 +1,6 @@
-"""A tour of the cockpit as an asciinema cast: scenes, keys and a clock that is only written down.
+"""Records a tour of the cockpit as an asciinema cast, version 2: scenes, keys and computed times.
 
-The same scenes as the pictures, so that the same program writes the same bytes on every machine. Played by
-`asciinema play`, or by its player on a web page.
+The scenes are those of the pictures, so the bytes are the same on every machine. `asciinema play` plays it.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.places import make_private
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.output import Cells
-from gpu_tui.ui.scene_parts import NOW, PROFILES
-from gpu_tui.ui.scenes import sweep
-from gpu_tui.ui.shots import VIEWS
 from gpu_tui.ui.theme import CockpitTheme
+from screenshots.builders import NOW, PROFILES
+from screenshots.render import VIEWS
+from screenshots.scenes import sweep
 
 FILE = "demo.cast"
 NAME = "demo"
@@ -30,7 +29,7 @@ SIZE = (100, 30)
 RESTS = 3  # a layout that changed is painted one refresh later
 TYPING = 0.35  # seconds between two keys of one step
 
-# What is said as a chapter of the film, the keys that lead there, and how long it stands.
+# The title of a chapter, the keys that lead there, and for how many seconds it is shown.
 TOUR: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("the whole sweep on one screen", (), 3.0),
     ("what needs you, with evidence and remedy", ("f",), 3.5),
@@ -46,47 +45,47 @@ TOUR: tuple[tuple[str, tuple[str, ...], float], ...] = (
 LADDER = ("a teardown: nothing is stopped before its results are here, equal and loaded", 4.0)
 
 
-def write_film(out: Path, themes: Sequence[CockpitTheme]) -> Path:
+def write_cast(out: Path, themes: Sequence[CockpitTheme]) -> Path:
     """Write the cast into `out`; the file written."""
     make_private(out)
     path = out / FILE
-    path.write_text(asyncio.run(film(themes)), "utf-8")
+    path.write_text(asyncio.run(record(themes)), "utf-8")
     return path
 
 
-async def film(themes: Sequence[CockpitTheme]) -> str:
+async def record(themes: Sequence[CockpitTheme]) -> str:
     """The cast, version 2: a header, then [seconds, kind, data] a line."""
     app = CockpitApp(
         sweep(), ManualClock(NOW), control=None, teardown=None, profiles=PROFILES,
         themes=themes, theme="night", zone=UTC,
     )  # fmt: skip
-    reel = _Reel()
+    cast = _Cast()
     async with app.run_test(size=SIZE) as pilot:
-        for chapter, keys, stands in TOUR:
+        for chapter, keys, seconds in TOUR:
             if not keys:
-                await reel.shoot(pilot, app, chapter)
+                await cast.add_frame(pilot, app, chapter)
             for n, key in enumerate(keys):
                 await pilot.press(key)
-                await reel.shoot(pilot, app, chapter if n == 0 else "")
-                reel.at += TYPING
-            reel.at += stands
+                await cast.add_frame(pilot, app, chapter if n == 0 else "")
+                cast.at += TYPING
+            cast.at += seconds
         await VIEWS["teardown"][1](pilot, app)
-        await reel.shoot(pilot, app, LADDER[0])
-        reel.at += LADDER[1]
-    reel.end()
-    return reel.text()
+        await cast.add_frame(pilot, app, LADDER[0])
+        cast.at += LADDER[1]
+    cast.end()
+    return cast.text()
 
 
-class _Reel:
-    """Collects frames; each is what changed since the one before."""
+class _Cast:
+    """The frames, each as the difference from the one before."""
 
     def __init__(self) -> None:
         self._cells = Cells(*SIZE)
         self._lines: list[object] = []
         self.at = 0.5
 
-    async def shoot(self, pilot: Pilot[None], app: CockpitApp, chapter: str) -> None:
-        """What the screen shows now, when it has come to rest."""
+    async def add_frame(self, pilot: Pilot[None], app: CockpitApp, chapter: str) -> None:
+        """Add the screen as it is when nothing more is to be painted."""
         for _ in range(RESTS):
             await pilot.pause()
         frame = self._cells.lead_to(
@@ -98,11 +97,11 @@ class _Reel:
             self._add("o", frame if self._lines[1:] else f"\x1b[?25l\x1b[2J{frame}")
 
     def end(self) -> None:
-        """The last frame stands until here."""
+        """Show the last frame until now."""
         self._add("o", "\x1b[0m")
 
     def text(self) -> str:
-        """The file."""
+        """The content of the file."""
         width, height = SIZE
         head = {"version": 2, "width": width, "height": height, "title": "gpu-tui"}
         env = {"TERM": "xterm-256color"}

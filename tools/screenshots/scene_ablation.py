@@ -9,7 +9,7 @@ from gpu_tui.core.fleet import LinkState, Money, QueueFiles
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.scene_parts import NOW, SceneStore, cell, done, fleet, instance, tracks, view
+from screenshots.builders import NOW, SceneStore, cell, done, fleet, instance, tracks, view
 
 EPOCHS = 20
 Points = tuple[tuple[float, float | None], ...]

@@ -12,7 +12,7 @@ from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.views import Cost, CpuUse
-from gpu_tui.ui.scene_parts import (
+from screenshots.builders import (
     DAY,
     GIB,
     NOW,

@@ -1,4 +1,4 @@
-"""Pictures of the cockpit: scenes rendered without a terminal, as SVG and, where a converter is, PNG."""
+"""Renders scenes of the cockpit without a terminal, as SVG and, where rsvg-convert is installed, as PNG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC
 from functools import partial
 from pathlib import Path
@@ -20,24 +20,21 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.mask import masked
-from gpu_tui.core.profile import Profile
 from gpu_tui.places import make_private
-from gpu_tui.state.views import FleetView
+from gpu_tui.report.svg import TEXT, plain_svg
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Moment
-from gpu_tui.ui.scene_ablation import ablation
-from gpu_tui.ui.scene_parts import NOW, PROFILES, SceneStore
-from gpu_tui.ui.scenes import SCENES, ladder_ready, sweep
 from gpu_tui.ui.screens.teardown import TeardownScreen
-from gpu_tui.ui.scripted import ScriptedLadder
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.theme_file import load_themes
+from screenshots.builders import NOW, PROFILES, SceneStore
+from screenshots.fake_teardown import ScriptedLadder
+from screenshots.scene_ablation import ablation
+from screenshots.scenes import SCENES, ladder_ready, sweep
 
 Steps = Callable[[Pilot[None], CockpitApp], Awaitable[None]]
 CONVERT_SECONDS = 60
 FEW = 8  # pictures that one process draws as fast as several
-TOUCHING = 0.2  # pixels between two rectangles of a row that are one
 STRETCH = 16  # characters in one piece of a picture: over more of them a font drifts off the grid
 # Signs that come from another font, whose cells are not as wide: each stands at its own place.
 FOREIGN = r"\u2800-\u28ff\u2e80-\uffef"
@@ -173,170 +170,6 @@ async def picture(shot: Shot, themes: Sequence[CockpitTheme]) -> str:
         return plain_svg(app.export_screenshot(title="gpu-tui"))
 
 
-def portrait(
-    view: FleetView,
-    profiles: Mapping[str, Profile],
-    themes: Sequence[CockpitTheme],
-    mask: Callable[[str], str],
-    size: tuple[int, int] = (160, 40),
-) -> str:
-    """The cockpit as it would show this view now, as SVG; every text of it went through `mask`."""
-    app = CockpitApp(
-        SceneStore(_masked(view, mask)), ManualClock(view.taken_at), control=None, teardown=None,
-        profiles=profiles, themes=themes, theme="night", zone=UTC, read_only=True,
-    )  # fmt: skip
-
-    async def draw() -> str:
-        async with app.run_test(size=size) as pilot:
-            # No line of a log leaves with a picture: its pane gives its room to the others.
-            app.screen.query_one("#log").display = False
-            body = app.screen.query_one("#body").styles
-            body.grid_size_rows, body.grid_rows = 2, "2fr 3fr"
-            await pilot.pause()
-            return masked_svg(plain_svg(app.export_screenshot(title="gpu-tui")), mask)
-
-    return asyncio.run(draw())
-
-
-def _masked(view: FleetView, mask: Callable[[str], str]) -> FleetView:
-    """The view with every text masked, before a narrow pane cuts or wraps it; logs are left out.
-
-    Names of instances stay, because they lead from one part of a view to another.
-    """
-    names = {one.name for one in view.instances}
-
-    def hidden(text: str) -> str:
-        return text if text in names else mask(text)
-
-    bare = replace(
-        view,
-        instances=tuple(replace(one, logs=()) for one in view.instances),
-        notes=(),
-        unmet=frozenset(),
-    )
-    return masked(bare, hidden)
-
-
-def masked_svg(svg: str, mask: Callable[[str], str]) -> str:
-    """The SVG with the text of every row masked, whatever pieces of one style it was drawn in.
-
-    A row is masked between the vertical lines of its panes. What replaces a text is as wide as that was.
-    """
-    rows: dict[str, list[_Piece]] = {}
-    for found in _TEXT.finditer(svg):
-        text = html.unescape(found[6])
-        if not (width := cell_len(text)):  # the line end that Rich draws
-            continue
-        step = float(found[4]) / width
-        y = _Y.search(found[3])
-        place = round(float(found[2]) / step)
-        rows.setdefault(y[1] if y else "", []).append(_Piece(found.span(6), place, text))
-    changes: list[tuple[tuple[int, int], str]] = []
-    for pieces in rows.values():
-        cells = [" "] * max(one.place + cell_len(one.text) for one in pieces)
-        for one in pieces:
-            cells[one.place : one.place + cell_len(one.text)] = _cells_of(one.text)
-        hidden = _masked_row(cells, mask)
-        for one in pieces:
-            part = slice(one.place, one.place + cell_len(one.text))
-            if hidden[part] != cells[part]:
-                changes.append((one.span, html.escape("".join(hidden[part]))))
-    for (start, end), text in sorted(changes, reverse=True):
-        svg = svg[:start] + text + svg[end:]
-    return svg
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """One text of a picture: where its content is in the SVG, in which column it begins."""
-
-    span: tuple[int, int]
-    place: int
-    text: str
-
-
-def _cells_of(text: str) -> list[str]:
-    """A sign or nothing for each cell: a wide sign is followed by nothing."""
-    cells: list[str] = []
-    for sign in text:
-        width = cell_len(sign)
-        if width:
-            cells += [sign, *[""] * (width - 1)]
-        elif cells:
-            cells[-1] += sign
-    return cells
-
-
-def _masked_row(cells: Sequence[str], mask: Callable[[str], str]) -> list[str]:
-    row: list[str] = []
-    part: list[str] = []
-    for cell in (*cells, None):
-        if cell is not None and cell not in _LINES:
-            part.append(cell)
-            continue
-        text = "".join(part)
-        hidden = mask(text)
-        if hidden != text:
-            new = _cells_of(hidden)[: len(part)]
-            part = new + [" "] * (len(part) - len(new))
-        row += part if cell is None else [*part, cell]
-        part = []
-    return row
-
-
-_LINES = frozenset("│┃║▏")
-_Y = re.compile(r'\by="([\d.]+)"')
-_TEXT = re.compile(
-    r'(<text [^>]*?)x="([\d.]+)"([^>]*?) textLength="([\d.]+)"([^>]*>)([^<]*)(</text>)'
-)
-_CLIPS = re.compile(
-    r' clip-path="url\(#[^)]*-line-\d+\)"|<clipPath id="[^"]*-line-\d+">.*?</clipPath>\s*',
-    re.DOTALL,
-)
-_GROUNDS = re.compile(r"(?:<rect [^>]*/>){2,}")
-_GROUND = re.compile(
-    r'<rect fill="([^"]*)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"([^>]*)/>'
-)
-
-
-def plain_svg(svg: str) -> str:
-    """The SVG without what converters stumble over: spaces stay, fonts are the ones installed.
-
-    A third of its size: no line is clipped to where it ends anyway, and one ground is one rectangle.
-    """
-    svg = svg.replace("&#160;", " ").replace("<text ", '<text xml:space="preserve" ')
-    svg = re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"terminal-(\d+)-", r"t\1-", _CLIPS.sub("", svg))
-    return _TEXT.sub(_measured, _GROUNDS.sub(_joined, svg))
-
-
-def _measured(found: re.Match[str]) -> str:
-    """A text as long as its cells: Rich takes every character for one, and wide ones would be squeezed."""
-    head, x, middle, length, tail, content, end = found.groups()
-    text = html.unescape(content)
-    if cell_len(text) == len(text):
-        return found[0]
-    wanted = float(length) / len(text) * cell_len(text)
-    return f'{head}x="{x}"{middle} textLength="{wanted:.5g}"{tail}{content}{end}'
-
-
-def _joined(found: re.Match[str]) -> str:
-    """Rectangles that touch in a row and have one colour, as one."""
-    rows: list[list[str]] = []
-    for one in _GROUND.finditer(found[0]):
-        fill, x, y, width, *_ = rect = list(one.groups())
-        last = rows[-1] if rows else None
-        alike = last is not None and (last[0], last[2]) == (fill, y)
-        if last and alike and abs(float(last[1]) + float(last[3]) - float(x)) < TOUCHING:
-            last[3] = f"{float(x) + float(width) - float(last[1]):.5g}"
-            continue
-        rows.append(rect)
-    return "".join(
-        f'<rect fill="{fill}" x="{x}" y="{y}" width="{width}" height="{height}"{more}/>'
-        for fill, x, y, width, height, more in rows
-    )
-
-
 _OWN = rf"[^\s{FOREIGN}]{{1,{STRETCH}}}"
 _PIECE = re.compile(rf"[{FOREIGN}]|{_OWN}(?: {_OWN})?")
 _PIECE_FOREIGN = re.compile(rf"[{FOREIGN}]")
@@ -359,7 +192,7 @@ def word_by_word(svg: str) -> str:
             made.append(f'{head}x="{at:.1f}"{middle}{tail}{shown}{end}')
         return "".join(made)
 
-    return _TEXT.sub(place, svg)
+    return TEXT.sub(place, svg)
 
 
 def to_png(svg: Path) -> Path | None:

@@ -1,0 +1,1 @@
+"""Outputs for other people: what a hand-over consists of."""

@@ -1,0 +1,1 @@
+"""Draws the pictures and the recording of the README from scenes."""
