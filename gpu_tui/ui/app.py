@@ -13,7 +13,6 @@ from textual import events, on
 from textual.app import SystemCommand
 from textual.driver import Driver
 from textual.filter import LineFilter
-from textual.geometry import NULL_REGION
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
@@ -33,7 +32,6 @@ from gpu_tui.ui.output import CellOutput
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore, NewsPort, Shells
 from gpu_tui.ui.prompter import ScreenPrompter
-from gpu_tui.ui.quiet import Quiet
 from gpu_tui.ui.recall import Recall
 from gpu_tui.ui.safe import LastFilter
 from gpu_tui.ui.screens.acting import ActingCockpit
@@ -98,9 +96,7 @@ class CockpitApp(ToastingApp):
         terminal.paint_soon()
         terminal.take_keys_apart()
         self._output = CellOutput(self)
-        self._quiet = Quiet()
         self.painted = asyncio.Event()  # the fleet is on screen
-        self.last_seen: list[str] = []  # the lines of the cockpit when it was left
         self.animation_level = "none"
         self.remapped: Mapping[str, str] = dict(keymap or {})
         self.recall = recall or Recall()
@@ -172,15 +168,6 @@ class CockpitApp(ToastingApp):
         terminal.release(self)
         self.exit(return_code=code)
 
-    def exit(
-        self, result: None = None, return_code: int = 0, message: RenderableType | None = None
-    ) -> None:
-        """Leave, and remember what stood there; of a log nothing, for it may hold what nobody may keep."""
-        if self.painted.is_set() and self.screen_stack and self.screen is self._cockpit:
-            log = self._cockpit.pane("log")
-            self.last_seen = self._output.lines(log.content_region if log.display else NULL_REGION)
-        super().exit(result, return_code, message)
-
     # --- keys ---------------------------------------------------------------------------------
 
     async def on_event(self, event: events.Event) -> None:
@@ -193,7 +180,6 @@ class CockpitApp(ToastingApp):
             self.call_after_refresh(self.tell_again)
         self._cockpit.touched |= isinstance(event, TOUCH)
         if isinstance(event, events.Key):
-            self._quiet.typed()
             self._frames = FRAMES  # what a key does is seen with the next frame
         if isinstance(event, events.Key) and not event.is_forwarded:
             in_list = isinstance(self.focused, Rows | LogView) and not self._touring
@@ -240,7 +226,6 @@ class CockpitApp(ToastingApp):
         if not self.screen_stack or terminal.choked(self):
             return  # it is closing, or the terminal does not read
         self._output.settle()
-        self._quiet.look()
         self._frames += 1
         if self._frames >= FRAMES or int(self._clock.now()) != self._second:
             self._tick()

@@ -20,7 +20,6 @@ from rich.color import ColorSystem
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
-from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widgets import Input
@@ -75,16 +74,6 @@ class Cells:
         self.width, self.height = width, height
         self._rows: list[Row] = [[None] * width for _ in range(height)]
         self._odd = [False] * height  # something odd stands in that row
-
-    def lines(self, hole: Region) -> list[str]:
-        """The text of each line, blank in `hole`."""
-        return [
-            "".join(
-                " " if cell is None or hole.contains(x, y) else cell.text
-                for x, cell in enumerate(row)
-            )
-            for y, row in enumerate(self._rows)
-        ]
 
     def lead_to(self, update: CompositorUpdate, depth: ColorSystem) -> str:
         """The sequences that bring the terminal to `update`; it begins and ends with the plain pen."""
@@ -325,10 +314,6 @@ class CellOutput:
     def drop(self) -> None:
         """Nothing is known of what the terminal shows: the next frame is a whole one."""
         self._cells = None
-
-    def lines(self, hole: Region) -> list[str]:
-        """The text of what the terminal shows, a line each, blank in `hole`; empty where it is not known."""
-        return self._cells.lines(hole) if self._cells is not None else []
 
     def settle(self) -> None:
         """Once the terminal reads again: show what it missed."""

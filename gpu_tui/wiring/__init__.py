@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from gpu_tui.wiring.fitting import misfits
     from gpu_tui.wiring.fleet import Control, Room, Tap, open_fleet
     from gpu_tui.wiring.once import CHECK_LIMIT, Deadline, collect_once, with_connection
-    from gpu_tui.wiring.outline import outline_of
     from gpu_tui.wiring.patrol import turn_over
-    from gpu_tui.wiring.process import calm_collector, run
+    from gpu_tui.wiring.process import run
 
 PLACES = {
     "alerts": ("tell", "try_ways"),
@@ -34,9 +33,8 @@ PLACES = {
     "fleet": ("Control", "Room", "Tap", "open_fleet"),
     "fitting": ("misfits",),
     "once": ("CHECK_LIMIT", "Deadline", "collect_once", "with_connection"),
-    "outline": ("outline_of",),
     "patrol": ("turn_over",),
-    "process": ("calm_collector", "run"),
+    "process": ("run",),
 }
 
 __all__ = [
@@ -47,12 +45,10 @@ __all__ = [
     "Room",
     "SystemClock",
     "Tap",
-    "calm_collector",
     "collect_once",
     "misfits",
     "need_terminal",
     "open_fleet",
-    "outline_of",
     "run",
     "run_cockpit",
     "run_exporter",

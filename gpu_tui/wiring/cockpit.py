@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from gpu_tui import settings
 from gpu_tui.core.fleet import Fleet
-from gpu_tui.first_sight import FirstSight
 from gpu_tui.resources import load_profiles
 from gpu_tui.wiring.behind import Later, asking
 from gpu_tui.wiring.clock import SystemClock
@@ -25,7 +24,6 @@ from gpu_tui.wiring.secret import secrets_held
 
 if TYPE_CHECKING:  # the cockpit loads them when it needs them
     from gpu_tui.recording.tape import TapeWriter
-    from gpu_tui.ui.app import CockpitApp
 
 
 class NoTerminal(Exception):
@@ -47,12 +45,8 @@ def run_cockpit(
     reload_from: Path | None = None,
     state: Path | None = None,
     record_to: Path | None = None,
-    sight: FirstSight | None = None,
 ) -> int:
-    """Open the cockpit and return its exit code. Raises NoTerminal where there is none.
-
-    `sight` stands until the cockpit paints, and keeps what stood last.
-    """
+    """Open the cockpit and return its exit code. Raises NoTerminal where there is none."""
     need_terminal("Run it in one, or read the fleet as text: gpu-tui check")
     config = settings.load_config(os.environ)
     read_only = read_only or settings.must_not_act(os.environ)
@@ -98,29 +92,10 @@ def run_cockpit(
                 prompter=prompter,
                 news=news,
             ):
-                if sight is None:
-                    await app.run_async()
-                else:
-                    await _after(sight, app)
-            if sight is not None and app.last_seen:
-                sight.keep(app.last_seen, app.size.width)
+                await app.run_async()
             return app.return_code or 0
 
     return run(cockpit())
-
-
-async def _after(sight: FirstSight, app: CockpitApp) -> None:
-    """Run the cockpit. The splash restores the terminal if a signal ends it before the first frame."""
-
-    async def painted() -> None:
-        await app.painted.wait()
-        sight.taken_over()
-
-    first = asyncio.create_task(painted())
-    try:
-        await app.run_async()
-    finally:
-        first.cancel()
 
 
 def run_replay(

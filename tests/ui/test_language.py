@@ -262,7 +262,7 @@ async def test_where_no_alarm_is_left_is_said_in_chinese(cockpit: Make, chinese:
 
 # Errors that stay English: a profile is written in English, and the rest is no person's to read.
 AUTHORS = (
-    "parse/profile_md.py", "parse/profile_rows.py", "core/gate.py", "first_sight.py",
+    "parse/profile_md.py", "parse/profile_rows.py", "core/gate.py",
     "recording/codec.py", "demo/files.py", "collect/watched.py",
 )  # fmt: skip
 # Sentences whose subject or end is filled in, so that the whole of them is another one; and bare commands.
