@@ -16,7 +16,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from gpu_tui import openssl
 from gpu_tui.core.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
 async def client_for(url: str, limit: float) -> httpx.AsyncClient:
     """A client for `url`, with `limit` seconds for each step. Raises ProxyUnusable, OSError without certificates."""
     # Loaded with the first request: most people make none, and it brings much along.
-    openssl.take_in()
     await asyncio.to_thread(import_module, "httpx")
     import httpx
 

@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
-from gpu_tui import __version__, openssl
+from gpu_tui import __version__
 from gpu_tui.cli import streams
 from gpu_tui.cli.epilog import epilog
 from gpu_tui.cli.trouble import is_expected, shown, words_of
@@ -59,7 +59,6 @@ COMMANDS = (
 # The triage rules of this process; empty until the first line is judged.
 _loaded_rules: list[Loaded] = []
 COCKPIT = "cockpit"  # what runs when no command is named
-WATCHING = (COCKPIT, "watch")  # for hours, most often: what they can do without they do not load
 # Objects made before the collector looks: of what modules bring nothing is garbage.
 LOADING = 50_000
 
@@ -239,8 +238,6 @@ def _dispatch(words: list[str]) -> int:
         print(_help())
         return 0
     chosen = name or COCKPIT
-    if chosen in WATCHING:
-        openssl.leave_out()
     try:
         args = parser_of(chosen).parse_args(rest)
     except SystemExit as left:  # --help prints and leaves

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -9,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_tui.core.manifest import FileEntry, Manifest
-from gpu_tui.openssl import large_sha256
 
 # Our own directory beside the results: partial files, replaced copies, the manifest.
 OWN = ".gpu-tui"
@@ -67,7 +67,7 @@ def hash_file(path: Path, progress: Progress | None = None) -> tuple[int, str]:
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(f"{path} is not a regular file")
-        digest, size = large_sha256(), 0
+        digest, size = hashlib.sha256(), 0
         while block := file.read(BLOCK):
             digest.update(block)
             size += len(block)

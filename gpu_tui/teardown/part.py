@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gpu_tui.core.manifest import FileEntry, home_path
-from gpu_tui.openssl import large_sha256
 from gpu_tui.places import make_private
 from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.local import OWN, hash_file
@@ -174,7 +173,7 @@ class Part:
         self.resumed = False
         self._shelf = shelf
         self._path = shelf.part_of(file)
-        self._digest = large_sha256()
+        self._digest = hashlib.sha256()
         self._fd = -1
         self._sent = 0  # bytes that are on their way to the disk
 

@@ -8,7 +8,6 @@ import gzip
 import socket
 import ssl
 import sys
-from asyncio.subprocess import PIPE
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -161,44 +160,6 @@ async def test_a_key_goes_where_the_machine_trusts_the_certificate_and_nowhere_e
         with pytest.raises(NoAnswer, match=f"its certificate is not trusted here: {why}"):
             await sent
     assert heard == []
-
-
-WATCHER = """
-from gpu_tui import openssl
-openssl.leave_out()
-import asyncio, sys
-from gpu_tui.providers.api import Api, checked_base_url
-assert "ssl" not in sys.modules
-api = Api(checked_base_url(sys.argv[1]), "KEY")
-print(asyncio.run(api.send({"KEY": "k"}, "GET", "/x")).body)
-"""
-
-
-@pytest.mark.parametrize("trusted", [True, False])
-async def test_a_cockpit_that_began_without_tls_takes_it_in_for_its_first_request(
-    stranger: tuple[ssl.SSLContext, Path], no_proxy: pytest.MonkeyPatch, trusted: bool
-) -> None:
-    context, file = stranger
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-        writer.close()
-
-    no_proxy.delenv("SSL_CERT_FILE", raising=False)
-    if trusted:
-        no_proxy.setenv("SSL_CERT_FILE", str(file))
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
-    async with server:
-        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        watcher = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", WATCHER, url, stdout=PIPE, stderr=PIPE
-        )
-        said, complaint = await watcher.communicate()
-    if trusted:
-        assert said == b"b'{}'\n", complaint
-    else:
-        assert b"its certificate is not trusted here" in complaint
 
 
 @pytest.fixture
