@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from gpu_tui.core.cut_short import COMPLETE
 from gpu_tui.core.last_words import WORDS_WITHIN, last_word
 from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.parse.progress import parse_progress
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import ending_of
-from gpu_tui.state.late_reader import reports
 
 # Lines that Python servers print when they are ready, and for each request.
 _SERVES = re.compile(
@@ -60,6 +60,6 @@ def serves(kept: InstanceState, name: str) -> bool:
             text = log.text(number)
             if _SERVES.search(text):
                 return True
-            if last_word([text]) is not None or reports(text):
+            if last_word([text]) is not None or parse_progress(text) is not None:
                 break
     return False

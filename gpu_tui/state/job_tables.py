@@ -22,9 +22,9 @@ from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CELLS_KEPT, CellState, Queue
 from gpu_tui.core.vanished import UNTOLD, Ending, ended
+from gpu_tui.parse.progress import parse_progress
 from gpu_tui.state.deleted_logs import without_deleted
 from gpu_tui.state.instance import InstanceState
-from gpu_tui.state.late_reader import reports
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.signs import signs_of_life
 from gpu_tui.state.unread import other_names, unread_logs
@@ -476,7 +476,7 @@ def _said_in(log: LogBuffer) -> LastWord | None:
     if word is None:
         return None
     behind = range(begin + word.place + 1, log.end)
-    return None if any(reports(log.text(number)) for number in behind) else word
+    return None if any(parse_progress(log.text(number)) is not None for number in behind) else word
 
 
 def _aged(job: Job, why: str) -> Job:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gpu_tui.core.log_block import LogBlock
 from gpu_tui.core.log_range import Anchor, LogPart
 from gpu_tui.core.logs import LogLine
-from gpu_tui.state.late_reader import read_line, show_line
+from gpu_tui.parse.log_reader import read_line, show_line
 from gpu_tui.state.log_chunk import LogChunk
 
 BASE = -(1 << 40)

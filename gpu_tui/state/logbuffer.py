@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from gpu_tui.core.log_block import Item, LogBlock
 from gpu_tui.core.logs import LogLine
-from gpu_tui.state.late_reader import read_line, show_line
+from gpu_tui.parse.log_reader import read_line, show_line
 from gpu_tui.state.log_chunk import LogChunk
 
 CHUNK = 65_536  # bytes of lines, about

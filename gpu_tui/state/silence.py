@@ -26,11 +26,11 @@ from gpu_tui.core.stillness import card_words, silence_words
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import LAST_WORK
 from gpu_tui.parse.line_times import times_of
+from gpu_tui.parse.progress import parse_progress
 from gpu_tui.state.followed import Ends, Followed, is_under_way
 from gpu_tui.state.hung import at_end, serves
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import scheduled
-from gpu_tui.state.late_reader import progress_of
 from gpu_tui.state.rhythms import Anchor, Known
 from gpu_tui.state.signs import signs_of_life, written_by_name
 
@@ -272,6 +272,6 @@ def _end_of(one: Followed) -> Ends:
     if one.ends is None or one.ends[0] != buffer.version:
         first = max(buffer.first, buffer.end - WINDOW)
         texts = [buffer.text(number) for number in range(first, buffer.end)]
-        ends = list(zip(map(progress_of, texts), times_of(texts), strict=True))
+        ends = list(zip(map(parse_progress, texts), times_of(texts), strict=True))
         one.ends = buffer.version, [] if buffer.open and not buffer[buffer.end - 1].size else ends
     return one.ends[1]
