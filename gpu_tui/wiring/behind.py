@@ -6,6 +6,7 @@ Loading the programs that ask takes longer than painting, and a person looks at 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -19,7 +20,6 @@ from gpu_tui.core.ports import FleetControl, Prompter, TeardownPort
 from gpu_tui.state.news import Bulletin
 from gpu_tui.state.views import FleetView
 from gpu_tui.wiring.kept import Kept
-from gpu_tui.wiring.process import calm_collector, one_heap
 
 if TYPE_CHECKING:  # loaded after the first paint
     from gpu_tui.alerts.desk import Desk
@@ -87,7 +87,6 @@ async def asking(
 
     async def ask() -> None:
         await painted.wait()
-        one_heap()
         for name in ASKING:
             await asyncio.to_thread(import_module, name)
         from gpu_tui.wiring.alerts import open_desk
@@ -100,7 +99,7 @@ async def asking(
             learn(room.runner)
             for name in SCREENS:
                 await asyncio.to_thread(import_module, name)
-            calm_collector()  # of what was loaded since
+            gc.freeze()  # the modules loaded since the start
             if not news:
                 await asyncio.Event().wait()
             desk = open_desk(

@@ -32,7 +32,7 @@ from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.transport.ssh import SshTransport
-from gpu_tui.wiring import SystemClock, calm_collector, run
+from gpu_tui.wiring import SystemClock, run
 
 FARMS = 4  # processes that play boxes
 REAL = 4  # real sshd among them
@@ -197,7 +197,7 @@ async def client(directory: Path) -> dict[str, float]:
         connected = time.monotonic() - began
         await asyncio.sleep(SETTLE_SECONDS)
         gc.collect()  # as the cockpit does while nobody types
-        calm_collector()
+        gc.freeze()
         before, count, began = _cpu(), dict(seen), time.monotonic()
         lags = await _lags(WATCHED_SECONDS)
         wall = time.monotonic() - began

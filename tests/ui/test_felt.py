@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import platform
-import resource
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,7 +17,6 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.quiet import DUE, QUIET, SETTLED, Quiet
 from gpu_tui.ui.text.logs import log_row
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets import logview
@@ -43,88 +38,6 @@ async def test_a_letter_of_a_filter_arranges_nothing_anew(
         assert arranged == []
         assert app.focused is not None
         assert app.focused.scroll_x > 0  # and yet its end stays in sight
-
-
-@pytest.fixture
-def looked() -> Iterator[list[int]]:
-    """A list that grows with each look of the collector at everything."""
-    looks: list[int] = []
-
-    def told(phase: str, info: dict[str, int]) -> None:
-        if phase == "stop" and info["generation"] == 2:
-            looks.append(info["generation"])
-
-    usual = gc.get_threshold()
-    gc.set_threshold(0)
-    gc.callbacks.append(told)
-    try:
-        gc.collect()
-        looks.clear()
-        yield looks
-    finally:
-        gc.callbacks.remove(told)
-        gc.unfreeze()
-        gc.set_threshold(*usual)
-
-
-def test_garbage_is_looked_for_when_it_is_due_and_nobody_types(looked: list[int]) -> None:
-    now = 100.0
-    quiet = Quiet(lambda: now)
-    now += QUIET * 2
-    quiet.look()
-    assert looked == []  # nothing is due
-    for _ in range(DUE):
-        gc.collect(1)
-    quiet.typed()
-    quiet.look()
-    assert looked == []  # somebody types
-    now += QUIET * 2
-    quiet.look()
-    quiet.look()
-    assert looked == [2]  # once
-
-
-def test_what_is_there_when_the_cockpit_has_settled_is_looked_through_once(
-    looked: list[int],
-) -> None:
-    now, before = 100.0, gc.get_freeze_count()
-    quiet = Quiet(lambda: now)
-
-    def idle(seconds: float) -> int:
-        nonlocal now
-        now += seconds
-        for _ in range(DUE):
-            gc.collect(1)
-        quiet.look()
-        return gc.get_freeze_count() - before
-
-    assert idle(SETTLED / 2) == 0
-    kept = idle(SETTLED)
-    assert kept > 0
-    new = [[] for _ in range(1000)]  # type: ignore[var-annotated]
-    assert idle(SETTLED) <= kept  # never again: what comes later may become garbage
-    assert len(looked) == 3
-    del new
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's heap gives back")
-def test_holes_between_what_lives_are_given_back(looked: list[int]) -> None:
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-    now, most = 100.0, 40_000_000
-    quiet = Quiet(lambda: now)
-    blocks = [bytes([number % 256]) * 1000 for number in range(most // 1000)]
-    last = blocks[-1]  # above the hole: so the heap does not shrink by itself
-    before = resident()
-    blocks.clear()
-    assert resident() > before - most / 2
-    for _ in range(DUE):
-        gc.collect(1)
-    now += QUIET * 2
-    quiet.look()
-    assert resident() < before - most / 2
-    assert len(last) == 1000
 
 
 class Viewer(App[None]):
