@@ -2,7 +2,7 @@
 
 The boxes are those of `farm`: SSH servers that play what the real sampler prints, with cards whose readings
 change each second. btop, htop and nvitop (with eight cards that are not there, see screen_nvml.c) run in the
-same pty of the same size. Parts: `python -m bench.screen bytes paint keys cpu frozen`.
+same pty of the same size. Parts: `python -m bench.screen bytes keys cpu frozen`.
 Where other work keeps the processors busy, `chrt -r 1 python -m bench.screen keys` shows what is ours: nobody
 else waits in front of it, though the caches are still shared.
 """
@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import quantiles
 
 import yaml
 from bench.farm import QUEUE_LOG
@@ -35,18 +35,8 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "20"))
 FROZEN_SECONDS = float(os.environ.get("BENCH_FROZEN_SECONDS", "60"))
 SETTLE = 12.0
 KEYS = 200  # of fewer the last hundredth would be a guess
-STARTS = int(os.environ.get("BENCH_STARTS", "5"))
 SIZE = (160, 48)
 CC = shutil.which("gcc")
-
-BARE = """
-from textual.app import App
-from textual.widgets import Static
-class Bare(App):
-    def compose(self):
-        yield Static("hello from here")
-Bare().run()
-"""
 
 
 def measure(parts: Sequence[str] = ()) -> dict[str, object]:
@@ -98,57 +88,6 @@ def _bytes(place: Path, tape: Path) -> dict[str, object]:
         row["8 boxes / nvitop"] = round(boxes / others["nvitop"], 2)
     if "btop" in others:
         row["whole cockpit / btop"] = round(whole / others["btop"], 2)
-    return row
-
-
-SKETCHED = ("1 Instances", "5 Log", "box-7")  # the frames of the panes and the names of the boxes
-PAINTED = ("8 connecting", "teardown")  # the sketch has no footer, and no picture counts them
-FIRST, LIVE = "first true frame", "live cockpit, whole"
-
-
-def _paint(place: Path, tape: Path) -> dict[str, object]:
-    """Seconds to the first paint, the ways taking turns.
-
-    "First true frame" is what a person sees first: without a picture of the last time a sketch of frames, titles
-    and names, with one that picture, dimmed and with its age. "Live cockpit, whole" is the first frame of the
-    running program: every pane with all that is known before a box has answered. "All live": each box did.
-    """
-    found: dict[str, list[float]] = {}
-    spent: dict[str, list[float]] = {}  # of the processor: what a busy machine does not falsify
-
-    def note(name: str, program: Program, *words: str) -> None:
-        found.setdefault(name, []).append(program.until(*words))
-        spent.setdefault(name, []).append(program.cpu())
-
-    others = [(name, argv, env) for name, argv, env in _others(place) if argv and name == "nvitop"]
-    with fleet_of(place, tape, 8, 20 / 16) as env, tempfile.TemporaryDirectory(dir=place) as state:
-        for number in range(STARTS + 1):
-            for name, argv, other in others:
-                with Program(argv, other, *SIZE) as program:
-                    note(name, program, "A100")
-            with Program([sys.executable, "-c", BARE], env, *SIZE) as program:
-                note("bare textual", program, "hello from here")
-            for way, kept in (("", None), (", with a picture of the last time", state)):
-                with opened(place, env, state=kept) as program:
-                    if number or not kept:  # the first of these has no picture yet
-                        note(f"{FIRST}{way}", program, *SKETCHED)
-                        note(f"{LIVE}{way}", program, *PAINTED)
-                    if not kept:
-                        note("all live", program, "8 live")
-                        continue
-                    program.until("8 live")  # stands in the header, which no picture has
-                    program.press("q")
-                    program.process.wait(20)
-    row: dict[str, object] = {
-        f"{name} after ms": round(median(times) * 1000) for name, times in found.items()
-    }
-    for name in ("nvitop", "bare textual"):
-        for ours in found if name in found else ():
-            if ours.startswith((FIRST, LIVE)):
-                ratio = median(found[ours]) / median(found[name])
-                row[f"{ours} / {name}"] = round(ratio, 2)
-                ratio = median(spent[ours]) / median(spent[name])
-                row[f"{ours} / {name}, processor time"] = round(ratio, 2)
     return row
 
 
@@ -228,7 +167,7 @@ def _frozen(place: Path, tape: Path) -> dict[str, object]:
 
 
 PARTS = {
-    "bytes": _bytes, "paint": _paint, "keys": _keys, "cpu": _cpu, "frozen": _frozen,
+    "bytes": _bytes, "keys": _keys, "cpu": _cpu, "frozen": _frozen,
 }  # fmt: skip
 
 
