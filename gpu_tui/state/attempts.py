@@ -16,7 +16,6 @@ from gpu_tui.core.course import Course
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.scheduler_end import Attempt, End
 from gpu_tui.core.sweep import CELLS_KEPT, Cell, CellState
-from gpu_tui.parse.progress import parse_progress
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.runs_before import box_of
@@ -203,6 +202,8 @@ class Attempts:
 
 
 def _epochs(log: LogBuffer, numbers: range) -> Iterator[int]:
+    from gpu_tui.parse.progress import parse_progress  # not before the first frame
+
     for number in numbers:
         progress = parse_progress(log.text(number))
         if progress is not None and progress.epoch is not None and progress.phase is None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from gpu_tui.core.cut_short import COMPLETE
 from gpu_tui.core.last_words import WORDS_WITHIN, last_word
 from gpu_tui.core.sweep import Cell, CellState, Queue
-from gpu_tui.parse.progress import parse_progress
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import ending_of
 
@@ -53,6 +52,8 @@ def at_end(kept: InstanceState, cell: Cell) -> str | None:
 
 def serves(kept: InstanceState, name: str) -> bool:
     """Whether a log of this cell has a server's line after the last report and the last word of training."""
+    from gpu_tui.parse.progress import parse_progress  # not before the first frame
+
     for source, log in kept.logs.buffers.items():
         if source.cell != name:
             continue

@@ -22,7 +22,6 @@ from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CELLS_KEPT, CellState, Queue
 from gpu_tui.core.vanished import UNTOLD, Ending, ended
-from gpu_tui.parse.progress import parse_progress
 from gpu_tui.state.deleted_logs import without_deleted
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.logbuffer import LogBuffer
@@ -475,6 +474,8 @@ def _said_in(log: LogBuffer) -> LastWord | None:
     word = last_word([log.text(number) for number in range(begin, log.end)])
     if word is None:
         return None
+    from gpu_tui.parse.progress import parse_progress  # not before the first frame
+
     behind = range(begin + word.place + 1, log.end)
     return None if any(parse_progress(log.text(number)) is not None for number in behind) else word
 

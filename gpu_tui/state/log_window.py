@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from gpu_tui.core.log_block import LogBlock
 from gpu_tui.core.log_range import Anchor, LogPart
 from gpu_tui.core.logs import LogLine
-from gpu_tui.parse.log_reader import read_line, show_line
 from gpu_tui.state.log_chunk import LogChunk
 
 BASE = -(1 << 40)
@@ -107,11 +106,15 @@ class LogWindow:
     def line(self, key: int) -> LogLine:
         """One line, read now where it was not yet."""
         stretch, place = self._at(key)
+        from gpu_tui.parse.log_reader import read_line  # not before the first frame
+
         return stretch.chunk.line(place, read_line)
 
     def text(self, key: int) -> str:
         """The text of one line."""
         stretch, place = self._at(key)
+        from gpu_tui.parse.log_reader import show_line  # not before the first frame
+
         return stretch.chunk.text(place, show_line)
 
     def number(self, key: int) -> int | None:

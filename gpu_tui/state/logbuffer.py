@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from gpu_tui.core.log_block import Item, LogBlock
 from gpu_tui.core.logs import LogLine
-from gpu_tui.parse.log_reader import read_line, show_line
 from gpu_tui.state.log_chunk import LogChunk
 
 CHUNK = 65_536  # bytes of lines, about
@@ -67,8 +66,6 @@ class LogBuffer:
         self._files: list[int] = []  # inode of each chunk
         self._last: LogChunk | None = None  # the chunk that still grows
         self._open: LogLine | None = None  # the last line, unfinished
-        self._read: Callable[[bytes], LogLine] = read_line
-        self._show: Callable[[bytes], str] = show_line
         self._size = size
         self._budget = budget
         self._chunk = max(1, min(CHUNK, budget // 16))
@@ -139,7 +136,6 @@ class LogBuffer:
         line begins, or the next one will.
         """
         if isinstance(lines, LogBlock):
-            self._read, self._show = lines.read, lines.show
             self._append(lines.items, lines.told)
         else:
             kept = _unreplaced(list(lines))
@@ -210,14 +206,18 @@ class LogBuffer:
         if self._open is not None and number == self._whole:
             return self._open
         chunk, place = self._at(number)
-        return chunk.line(place, self._read)
+        from gpu_tui.parse.log_reader import read_line  # not before the first frame
+
+        return chunk.line(place, read_line)
 
     def text(self, number: int) -> str:
         """The text of line `number`, for who needs no more: nothing is judged."""
         if self._open is not None and number == self._whole:
             return self._open.text
         chunk, place = self._at(number)
-        return chunk.text(place, self._show)
+        from gpu_tui.parse.log_reader import show_line  # not before the first frame
+
+        return chunk.text(place, show_line)
 
     def _at(self, number: int) -> tuple[LogChunk, int]:
         if not self._dropped <= number < self._whole:
@@ -255,15 +255,19 @@ class LogBuffer:
         """The numbers within [start, stop) whose texts `keeps`. `word`, in small ASCII letters, stands
         in every such line: what surely lacks it is not read.
         """
+        from gpu_tui.parse.log_reader import show_line  # not before the first frame
+
         kept: list[int] = []
         number, stop = max(start, self._dropped), min(stop, self.end)
         while number < min(stop, self._whole):
             chunk, place = self._at(number)
             until = min(stop, number - place + len(chunk))
             if not (word and chunk.lacks(word)):
-                base, show = number - place, self._show
+                base = number - place
                 kept += [
-                    base + at for at in range(place, until - base) if keeps(chunk.text(at, show))
+                    base + at
+                    for at in range(place, until - base)
+                    if keeps(chunk.text(at, show_line))
                 ]
             number = until
         if self._open is not None and start <= self._whole < stop and keeps(self._open.text):

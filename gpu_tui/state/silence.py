@@ -25,8 +25,6 @@ from gpu_tui.core.pulse import BEAT, GAPS_NEEDED, Beats, Rhythm, rhythm_of, sile
 from gpu_tui.core.stillness import card_words, silence_words
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import LAST_WORK
-from gpu_tui.parse.line_times import times_of
-from gpu_tui.parse.progress import parse_progress
 from gpu_tui.state.followed import Ends, Followed, is_under_way
 from gpu_tui.state.hung import at_end, serves
 from gpu_tui.state.instance import InstanceState
@@ -270,6 +268,10 @@ def _end_of(one: Followed) -> Ends:
     """
     buffer = one.buffer
     if one.ends is None or one.ends[0] != buffer.version:
+        # Not before the first frame.
+        from gpu_tui.parse.line_times import times_of
+        from gpu_tui.parse.progress import parse_progress
+
         first = max(buffer.first, buffer.end - WINDOW)
         texts = [buffer.text(number) for number in range(first, buffer.end)]
         ends = list(zip(map(parse_progress, texts), times_of(texts), strict=True))

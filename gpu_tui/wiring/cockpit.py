@@ -20,7 +20,6 @@ from gpu_tui.wiring.hand import OwnPrograms, hand_of
 from gpu_tui.wiring.kept import open_kept
 from gpu_tui.wiring.looks import looks_of
 from gpu_tui.wiring.process import run
-from gpu_tui.wiring.secret import secrets_held
 
 if TYPE_CHECKING:  # the cockpit loads them when it needs them
     from gpu_tui.recording.tape import TapeWriter
@@ -169,6 +168,7 @@ def _tape(path: Path | None, fleet: Fleet) -> Iterator[TapeWriter | None]:
         yield None
         return
     from gpu_tui.recording.tape import TapeWriter
+    from gpu_tui.wiring.secret import secrets_held
 
     with TapeWriter(path, fleet, SystemClock(), secrets=secrets_held(fleet)) as tape:
         yield tape

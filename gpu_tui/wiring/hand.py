@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from gpu_tui.core.metrics import KUBERNETES
-from gpu_tui.parse import kubectl
 from gpu_tui.parse.config_file import UserConfig
 from gpu_tui.settings import ConfigError, config_path, state_dir
 from gpu_tui.state.views import InstanceView
@@ -58,6 +57,8 @@ def exec_words(view: InstanceView, cell: str | None) -> Sequence[str]:
     job = next((job for job in jobs if job.name == name and job.live and job.shell), None)
     if job is None:
         return ()
+    from gpu_tui.parse import kubectl  # not before the first frame
+
     pod, container = job.shell
     return kubectl.shell(view.instance.scheduler_scope, pod, container)[1:]
 
