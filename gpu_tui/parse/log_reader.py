@@ -291,7 +291,7 @@ class _Line:
         for text, read in reversed(self._unread):
             if found := parse_progress(read):
                 progress = progress or found
-                self._reported = self._reported or self._cause(text) is None
+                self._reported = self._reported or self._cause(text) in (None, PROGRESS)
                 if self._reported:
                     break
         self._progress = progress or self._progress

@@ -144,6 +144,30 @@ def test_a_stream_of_returns_costs_each_segment_once(monkeypatch: pytest.MonkeyP
     assert 2_000 <= len(judged) < 2_020  # one more for each new shape
 
 
+@pytest.mark.parametrize(
+    "bar", [b" %d%%|###   | %d/200 [01:20<02:10,  3.41it/s, loss=0.44]", b"step %d/2000 loss=0.%d"]
+)
+def test_of_overwritten_reports_only_the_last_ones_are_read_for_progress(
+    bar: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import gpu_tui.parse.log_reader as module
+
+    read = 0
+    real = module.parse_progress
+
+    def count(text: str) -> object:
+        nonlocal read
+        read += 1
+        return real(text)
+
+    monkeypatch.setattr(module, "parse_progress", count)
+    bars = 10 * module.SEGMENTS
+    (line,) = LogReader().feed(b"\r".join(bar % (n // 4, n // 2) for n in range(bars)) + b"\n")
+    assert line.progress is not None
+    assert line.mark.label == "progress"
+    assert read <= bars // module.SEGMENTS + 1
+
+
 UNITS = [
     b"loss=0.5 ", b"epoch 1/20 loss: 0.5 ", b".", b"x=1,", b"\x1b[31mx\x1b[0m ", "损失 0.5 ".encode(),
     b"CUDA error: out of memory ", b"loss=nan ", b"\t", b"{'loss': 0.5}, ", b"\x1b]0;",
