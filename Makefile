@@ -20,11 +20,18 @@ APT := openssh-server openssh-client tmux procps busybox rsync librsvg2-bin font
 # system has them by these names.
 APT_MORE := chromium zsh fish tcsh iproute2 nftables dropbear-bin
 
+# Libraries of which private parts are used, and the tests of these. `make test` runs with the newest version that
+# pyproject.toml allows, as pip installs it; `make lowest` runs these tests with the lowest. To add a library, add its
+# name here, its tests as LOWEST_name, and write its range in pyproject.toml as `name>=LOWEST,<...`.
+LOWEST := asyncssh
+LOWEST_asyncssh := tests/transport/test_ssh.py tests/transport/test_ssh_channels.py \
+	tests/transport/test_contract_of_transports.py
+
 # A fact's age is judged as of the newest commit, so that an old commit stays green.
 TODAY := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-verify test lint check format screenshots nightly bench judgement clean
+.PHONY: help demo demo-verify test lowest lint check format screenshots nightly bench judgement clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +45,15 @@ demo-verify: $(STAMPS)/verify ## the same with torch installed, so that checkpoi
 test: $(STAMPS)/apt $(STAMPS)/dev ## run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
+lowest: $(LOWEST:%=lowest-%) ## the tests of textual's and asyncssh's private parts, with the lowest allowed versions
+
+# Without dependencies, and before .venv on the path: the rest stays as it is.
+lowest-%: $(STAMPS)/apt $(STAMPS)/dev
+	@version=$$(sed -n 's/^ *"$*\(\[[a-z,]*\]\)\{0,1\}>=\([0-9.]*\).*/\2/p' pyproject.toml) && \
+	directory=$(VENV)/lowest/$*-$$version && echo "$* $$version" && \
+	{ [ -d $$directory ] || $(PIP) install --quiet --no-deps --target $$directory "$*==$$version"; } && \
+	PYTHONPATH=$$directory $(BIN)/python -m pytest -n $(WORKERS) $(LOWEST_$*) $(ARGS)
+
 lint: $(STAMPS)/dev ## format, lint, types, import directions, age of facts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -45,7 +61,7 @@ lint: $(STAMPS)/dev ## format, lint, types, import directions, age of facts
 	$(BIN)/lint-imports
 	$(BIN)/gpu-tui profiles check --today $(TODAY)
 
-check: lint test ## everything that must pass before a push
+check: lint test lowest ## everything that must pass before a push
 
 format: $(STAMPS)/dev ## rewrite the code as the formatter wants it
 	$(BIN)/ruff format .
