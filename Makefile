@@ -25,7 +25,7 @@ APT_MORE := chromium zsh fish tcsh iproute2 nftables dropbear-bin
 # name here, its tests as LOWEST_name, and write its range in pyproject.toml as `name>=LOWEST,<...`.
 LOWEST := asyncssh
 LOWEST_asyncssh := tests/transport/test_ssh.py tests/transport/test_ssh_channels.py \
-	tests/transport/test_contract_of_transports.py
+	tests/transport/test_contract_of_transports.py tests/transport/test_inbound.py tests/transport/test_asyncssh_private.py
 
 # A fact's age is judged as of the newest commit, so that an old commit stays green.
 TODAY := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)

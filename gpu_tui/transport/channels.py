@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 
 import asyncssh
 
+from gpu_tui.transport.asyncssh_private import answered, set_window
 from gpu_tui.transport.base import LinkLost, Taker, to_send
-from gpu_tui.transport.pulse import grant, keepalive
 
 HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to wait
 # What the box may send ahead. A stream that is read as fast as it comes may grow to what passes in
@@ -111,7 +111,7 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         """Return when the server has all that was sent so far, or is gone."""
         if self._channel is not None and not self._closed:
             with suppress(asyncssh.Error, OSError):
-                await keepalive(self._channel.get_connection())
+                await answered(self._channel.get_connection())
 
     async def arrived(self) -> None:
         """See `base.arrived`."""
@@ -166,7 +166,7 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         now = asyncio.get_running_loop().time()
         if now - self._since < PASSES_SECONDS and self._channel:
             self._window *= 2
-            grant(self._channel, self._window)
+            set_window(self._channel, self._window)
         self._passed, self._since = 0, now
 
     def _pause(self) -> None:
@@ -186,7 +186,7 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
             return
         if asyncio.get_running_loop().time() - self._paused_at > PASSES_SECONDS:
             self._window = WINDOW  # the reader is slow, not the line
-            grant(self._channel, WINDOW)
+            set_window(self._channel, WINDOW)
         self._paused, self._draining = False, True
         self._channel.resume_reading()
         self._draining = False

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import asyncssh
 
+from gpu_tui.transport.asyncssh_private import answered
 from gpu_tui.transport.base import (
     ChannelRefused,
     Completed,
@@ -20,9 +21,9 @@ from gpu_tui.transport.base import (
 from gpu_tui.transport.channels import WINDOW, ProgramOutput, guarded
 from gpu_tui.transport.files import SftpFiles
 from gpu_tui.transport.hops import Hop, broken, lost_hop
+from gpu_tui.transport.keepalive import beats
 from gpu_tui.transport.lines import CLOSE_SECONDS, FILES, RUN, STREAM, Line, Lines
 from gpu_tui.transport.proxy import Proxy
-from gpu_tui.transport.pulse import beats, keepalive
 
 HOP_SECONDS = 1.5  # for a jump host to show that it lives, when the box behind it fell silent
 
@@ -125,9 +126,11 @@ class SshConnection:
         """Seconds that one request takes to the server and back; no process is started for it."""
         clock = asyncio.get_running_loop().time
         began = clock()
-        await keepalive(self._connection)
+        known = await answered(self._connection)
         if self._lost.done():
             raise LinkLost("the connection was lost")
+        if not known:
+            raise LinkError("this version of asyncssh measures no round trip")
         return clock() - began
 
     async def answers(self, within: float) -> bool:

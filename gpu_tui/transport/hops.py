@@ -15,7 +15,8 @@ from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import LinkError, LinkLost
 from gpu_tui.transport.channels import WINDOW, ProgramOutput
 from gpu_tui.transport.doors import Doors
-from gpu_tui.transport.pulse import beats, shut
+from gpu_tui.transport.keepalive import beats
+from gpu_tui.transport.proxy import shut
 
 Dial = Callable[
     [Route, asyncssh.SSHClientConnection | None], Awaitable[asyncssh.SSHClientConnection]

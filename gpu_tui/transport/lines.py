@@ -14,7 +14,7 @@ from typing import TypeVar
 import asyncssh
 
 from gpu_tui.transport.base import ChannelRefused, LinkError, LinkLost
-from gpu_tui.transport.pulse import shut
+from gpu_tui.transport.proxy import shut
 
 MAX_SESSIONS = 10  # what sshd allows on one connection unless told otherwise
 MAX_LINES = 3

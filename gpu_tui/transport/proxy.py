@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
 
+import asyncssh
+
 from gpu_tui.parse.lines import clean
 
 # By the user's own shell, as ssh runs it. SIGHUP as ssh sends it, and half a second to tidy up: another
@@ -66,7 +68,7 @@ class Proxy:
 
         def first(data: bytes) -> None:
             self.answered.set()
-            out.received = connection.data_received
+            out.received = lambda data: connection.data_received(data)
             connection.data_received(data)
 
         def gone(error: Exception | None) -> None:
@@ -127,6 +129,20 @@ class Proxy:
         """As `close`."""
         self.close()
 
+    def is_closing(self) -> bool:
+        """Whether it was closed."""
+        return self._ending is not None
+
+    def pause_reading(self) -> None:
+        """Let its stdout wait."""
+        if self._stdout is not None and not self._stdout.is_closing():
+            self._stdout.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read its stdout on."""
+        if self._stdout is not None and not self._stdout.is_closing():
+            self._stdout.resume_reading()
+
     def close(self) -> None:
         """End it and all that it started in its session."""
         if self._ending is None:
@@ -159,6 +175,18 @@ class Proxy:
             _shut(self._stdout, process.stdout)
             _shut(self._stderr, process.stderr)
             process.poll()
+
+
+async def shut(connection: asyncssh.SSHClientConnection) -> None:
+    """Abort a connection and wait until it and its ProxyCommand have ended.
+
+    asyncssh closes a tunnel with its connection, but does not wait for it.
+    """
+    connection.abort()
+    await connection.wait_closed()
+    proxy = connection.get_extra_info("proxy")
+    if isinstance(proxy, Proxy):
+        await proxy.wait_closed()
 
 
 def _shut(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -33,16 +34,15 @@ from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.doors import Doors
 from gpu_tui.transport.failures import as_link_error
 from gpu_tui.transport.hops import Hops, broken, lost_hop
+from gpu_tui.transport.keepalive import Keepalive
 from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login, Stage
 from gpu_tui.transport.names import Names, connected
 from gpu_tui.transport.openssh import OpenSshConnection
 from gpu_tui.transport.own_ssh import Answers
-from gpu_tui.transport.packets import shorten
 from gpu_tui.transport.pattern import chosen
 from gpu_tui.transport.prompts import ASKER, Desk
-from gpu_tui.transport.proxy import Proxy
-from gpu_tui.transport.pulse import Silence, shut
+from gpu_tui.transport.proxy import Proxy, shut
 from gpu_tui.transport.read_files import Read, mendable, noting
 from gpu_tui.transport.ssh_config import UserConfig
 from gpu_tui.transport.ssh_options import connect_options
@@ -204,7 +204,7 @@ class SshTransport:
                     encryption_algs=() if route.own_ciphers else CIPHERS,
                     compression_algs=() if route.compression else ("none",),
                     keepalive_interval=KEEPALIVE_SECONDS,
-                    keepalive_count_max=KEEPALIVE_COUNT,
+                    keepalive_count_max=sys.maxsize,  # Keepalive counts
                     connect_timeout=None,  # both: ours stands still while a person types
                     login_timeout=0,
                     window=WINDOW,
@@ -225,8 +225,7 @@ class SshTransport:
         if proxy is not None:
             proxy.forget()
             connection.set_extra_info(proxy=proxy)
-        shorten(connection)
-        Silence(connection).watch()
+        Keepalive(connection, KEEPALIVE_SECONDS, KEEPALIVE_COUNT)
         return connection, client
 
 

@@ -19,7 +19,6 @@ from gpu_tui.core.events import LogArrived
 from gpu_tui.core.fleet import QueueFiles, SshAccess
 from gpu_tui.transport import doors, ssh
 from gpu_tui.transport.base import arrived, write_to
-from gpu_tui.transport.pulse import Silence
 
 
 async def test_a_reset_ends_the_link_and_a_line_that_is_back_loses_nothing(box: Sshd) -> None:
@@ -144,27 +143,6 @@ async def test_it_is_known_when_a_program_has_arrived(box: Sshd) -> None:
         await arrived(chunks)
         await connection.close()
     await transport.close()
-
-
-def test_what_is_not_answered_counts_from_when_something_was_heard_last() -> None:
-    """The answer may stand behind a program that is still on its way, or never come: other bytes do."""
-    asked = []
-
-    class Link:
-        _keepalive_interval, _keepalive_count = 0.0, 0
-
-        def _keepalive_timer_callback(self) -> None:
-            self._keepalive_count += 1
-            asked.append(self._keepalive_count)
-
-    silence = Silence(answered := Link())  # type: ignore[arg-type]
-    for _ in range(3):
-        silence._look()
-    silence._hear()
-    silence._look()
-    silence._look()
-    assert asked == [1, 2, 3, 1, 2]
-    assert answered._keepalive_count == 2
 
 
 async def test_after_a_sleep_a_dead_link_is_left_at_once_and_a_living_one_kept(
