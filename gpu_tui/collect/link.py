@@ -62,8 +62,6 @@ class Link:
         longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self.connection: Connection | None = None
-        # That the last login took, without what it waited for a person or its turn.
-        self.login_seconds = 0.0
         self._instance = instance
         self._transport = transport
         self._sink = sink
@@ -132,16 +130,14 @@ class Link:
 
     async def _once(self) -> LinkError:
         """One connection from handshake to loss."""
-        began = asyncio.get_running_loop().time()
         try:
-            async with patience.limit(CONNECT_LIMIT) as limit:
+            async with patience.limit(CONNECT_LIMIT):
                 connection = await self._transport.connect(self._instance)
         except TimeoutError:
             raise ConnectTimeout(
                 f"no login within {CONNECT_LIMIT:.0f} s",
                 next="check the provider's console, then press r to try again",
             ) from None
-        self.login_seconds = asyncio.get_running_loop().time() - began - limit.stood
         try:
             self._passed()
             self._doubted.clear()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 
-TOO_LONG = 75  # the exit code that the prelude's `show` gives to a flood
-MISSING_FILE, UNREADABLE_FILE = 66, 77  # exit codes of the prelude's `content`
+TOO_LONG = 75  # the exit code that `show` in box/frame.sh gives to a flood
+MISSING_FILE, UNREADABLE_FILE = 66, 77  # exit codes of `content` in box/command.sh
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Probe:
     `limit_seconds` is for one command, of which `hangs` may hang in one round between two `step`s. `soon` = seconds between
     two looks whether something began or ended on the box, which is asked about before `every`; 0 = never.
 
-    `snippet` is the sh text, empty where this target has nothing to ask; `parse` turns the sections
-    into a value, an absence or a failure.
+    `snippet` is the sh text that asks, empty where this target has nothing to ask, and `scripts` names the files of
+    `box` whose functions it calls; `parse` turns the sections into a value, an absence or a failure.
     """
 
     metric: str
@@ -59,6 +59,7 @@ class Probe:
     parse: Callable[[Target, Sections], object | NoValue]
     hangs: Callable[[Target], int] = lambda _: 1
     soon: float = 0.0
+    scripts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

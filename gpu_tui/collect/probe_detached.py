@@ -37,7 +37,7 @@ DETACHED = f"""
             esac
         done
     }}
-    grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
+    capture {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
     [ "$code" -ge 124 ] || code=0
     open outputs
     seen=$out kept=$code pids= programs= others= IFS=$newline
@@ -76,7 +76,7 @@ DETACHED = f"""
     esac
     if [ "$#" != 0 ]; then
         errors=2
-        grab {LIMIT:.0f} stat -c %N -- "$@"
+        capture {LIMIT:.0f} stat -c %N -- "$@"
         errors=1
         from= IFS=$newline
         set -f
@@ -100,7 +100,7 @@ DETACHED = f"""
             set -- "$@" "$proc/$pid"/fd/[3-9] "$proc/$pid"/fd/[1-9][0-9]
         done
         errors=2
-        grab {LIMIT:.0f} stat -c %N -- "$@"
+        capture {LIMIT:.0f} stat -c %N -- "$@"
         errors=1
         IFS=$newline
         set -f
@@ -126,7 +126,7 @@ DETACHED = f"""
 # A home may lie on a mount that died: this is asked in the lane of such files.
 LEFT = f"""
     errors=2
-    grab {LIMIT:.0f} stat -c '%Y %n' -- "$HOME"/{FILE} "$HOME"/*/{FILE}
+    capture {LIMIT:.0f} stat -c '%Y %n' -- "$HOME"/{FILE} "$HOME"/*/{FILE}
     errors=1
     if [ "$code" -ge 124 ]; then
         show left "$code"
@@ -134,7 +134,7 @@ LEFT = f"""
         show left 0
         open clock; now; close 0
         errors=2
-        grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
+        capture {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
         errors=1
         [ "$code" -lt 124 ] || out=
         seen=$out IFS=$newline

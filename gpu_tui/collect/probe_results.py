@@ -36,7 +36,7 @@ def _scores_snippet(target: Target) -> str:
     open count; tell files "$#"; close 0
     [ $# -le {FILES_READ} ] || shift $(($# - {FILES_READ}))
     errors=2
-    grab {LIMIT:.0f} head -c {FILE_BYTES} -- /dev/null "$@"
+    capture {LIMIT:.0f} head -c {FILE_BYTES} -- /dev/null "$@"
     errors=1
     if [ -n "$scored" ] && [ "$out" = "$scored" ]; then
         same scores

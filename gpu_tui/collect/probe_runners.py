@@ -67,7 +67,7 @@ SPOOLER = f"""
 # A task's environment holds keys and tokens: it is cut out before anything leaves the box.
 PUEUE = f"""
     if command -v pueue >/dev/null; then
-        grab {LIMIT:.0f} pueue status --json
+        capture {LIMIT:.0f} pueue status --json
         kept=$code
         out=$(printf '%s\\n' "$out" | sed 's/"envs":{{\\("[^"\\\\]*\\(\\\\.[^"\\\\]*\\)*":"[^"\\\\]*\\(\\\\.[^"\\\\]*\\)*",\\{{0,1\\}}\\)*}}/"envs":{{}}/g')
         case $out in *'"envs":{{"'*) out= kept=75 ;; esac
@@ -255,6 +255,14 @@ RUNNERS: tuple[Probe, ...] = (
     Probe(metrics.SPOOLER.name, "runners", EVERY, LIMIT, _unscheduled(SPOOLER), _spooler),
     Probe(metrics.PUEUE.name, "runners", EVERY, LIMIT, _unscheduled(PUEUE), _pueue),
     Probe(metrics.TMUX.name, "runners", EVERY, LIMIT, _free(TMUX), _tmux),
-    Probe(metrics.DETACHED.name, "runners", 2 * EVERY, LIMIT, _free(DETACHED), read_detached),
+    Probe(
+        metrics.DETACHED.name,
+        "runners",
+        2 * EVERY,
+        LIMIT,
+        _free(DETACHED),
+        read_detached,
+        scripts=("processes",),
+    ),
     Probe(metrics.LEFT.name, "files", 2 * EVERY, LIMIT, _free(LEFT), read_left, lambda _: 2),
 )

@@ -27,7 +27,7 @@ FARTHEST = 1_000_000  # bytes: some versions of `tail` read all that they skip
 # POS, with a full stop after it.
 SHELLS = f"""
     errors=2
-    grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/exe
+    capture {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/exe
     errors=1
     dirs= pythons= count=0 many=0 IFS=$newline
     set -f
@@ -53,7 +53,7 @@ SHELLS = f"""
     else
         step
         errors=2
-        grab {LIMIT:.0f} stat -c %N -- "$@"
+        capture {LIMIT:.0f} stat -c %N -- "$@"
         errors=1
         IFS=$newline
         set -f
@@ -89,7 +89,7 @@ SHELLS = f"""
             files=$*
             set --
             for at in $dirs $pythons; do set -- "$@" "$at/cmdline"; done
-            grab {LIMIT:.0f} sh -c 'head -c 1024 /dev/null "$@" | tr "\\000" "\\n"' sh "$@"
+            capture {LIMIT:.0f} sh -c 'head -c 1024 /dev/null "$@" | tr "\\000" "\\n"' sh "$@"
             IFS=$newline
             set -f
             set -- $out
@@ -119,7 +119,7 @@ SHELLS = f"""
             for at in $files; do set -- "$@" "$at"; done
             step
             errors=2
-            grab {LIMIT:.0f} stat -L -c '%d %i %s %Y %W %n' -- "$@"
+            capture {LIMIT:.0f} stat -L -c '%d %i %s %Y %W %n' -- "$@"
             errors=1
             [ "$code" -ge 124 ] || code=0
             show stats "$code"

@@ -88,11 +88,11 @@ _SNIPPET = r"""
                 later="$later $unit"
             else
                 asked=$((asked + 1)) changed=1
-                grab {details_limit} scontrol -o show job "$unit"
+                capture {details_limit} scontrol -o show job "$unit"
                 case $code$now$newline$out in
                     "0 $unit:"*"$newline"*"$newline"*) # a name with a line end in it: JSON has it escaped
                         kept=$out
-                        grab {details_limit} scontrol --json show job "$unit"
+                        capture {details_limit} scontrol --json show job "$unit"
                         [ "$code" = 0 ] || out=$kept code=0 ;;
                 esac
                 [ "${{#out}}" -le {unit_bytes} ] ||
@@ -117,7 +117,7 @@ _SNIPPET = r"""
     if turn {beats}; then
         : "${{window:={window}}}" "${{columns:={more_fields},{account_fields}}}"
         while :; do
-            grab {limit:.0f} sacct -P -D -u "$user" -S "$window" --delimiter='{mark}' -o "$columns"
+            capture {limit:.0f} sacct -P -D -u "$user" -S "$window" --delimiter='{mark}' -o "$columns"
             [ "${{#out}}" -le {most_bytes} ] || out= code={too_many}
             case $code/$columns/$out in
                 1/StdOut,*'nvalid field'*) columns=${{columns#StdOut,StdErr,}} ;; # this sacct is older

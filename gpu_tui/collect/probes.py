@@ -110,11 +110,6 @@ def hanging(target: Target, begun: Sections, last: Sections) -> Sections | None:
 
 # --- processes ----------------------------------------------------------------------------------
 
-_PROCESSES = """
-    open uptime; lines uptime "$proc/uptime"; close 0
-    process_table
-"""
-
 
 def _processes(_: Target, sections: Sections) -> object:
     section = sections.get("stat", NOTHING)
@@ -184,7 +179,7 @@ FOUND = f"""
     if [ "$#" != 0 ]; then
         errors=2
         step
-        grab {DISK_LIMIT:.0f} stat -L -c '%d %n' -- "$@"
+        capture {DISK_LIMIT:.0f} stat -L -c '%d %n' -- "$@"
         devices=" " IFS=$newline # one path of each: many programs work on one disk
         set -f
         links=$out
@@ -200,7 +195,7 @@ FOUND = f"""
         set +f
         unset IFS
         step
-        grab {DISK_LIMIT:.0f} stat -c %N -- "$@"
+        capture {DISK_LIMIT:.0f} stat -c %N -- "$@"
         errors=1
         dirs=$newline number=@FIRST@ IFS=$newline
         set -f
@@ -351,7 +346,14 @@ PROBES: tuple[Probe, ...] = (
     *BOX,
     *GPU,
     Probe(
-        metrics.PROCESSES.name, "processes", 15.0, 4.0, lambda _: _PROCESSES, _processes, soon=5.0
+        metrics.PROCESSES.name,
+        "processes",
+        15.0,
+        4.0,
+        lambda _: "ask_processes",
+        _processes,
+        soon=5.0,
+        scripts=("processes",),
     ),
     FILES,
     Probe(metrics.ROSTER.name, "files", 10.0, FILES_LIMIT, _roster_snippet, _roster),
@@ -362,6 +364,7 @@ PROBES: tuple[Probe, ...] = (
         DISK_LIMIT,
         _mounts_snippet,
         _mounts,
+        scripts=("mounts",),
     ),
     *RESULTS,
     *RUNNERS,

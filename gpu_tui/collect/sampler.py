@@ -76,26 +76,14 @@ def plan(
     instance: Instance,
     profile_mounts: tuple[str, ...] = (),
     probes: tuple[Probe, ...] | None = None,
-    *,
-    python: bool = True,
 ) -> tuple[Group, ...]:
-    """The programs to run on this box, one channel each, with a fresh nonce each: it is one.
-
-    With `python`, one that the box has may run it.
-    """
+    """The programs to run on this box, one channel each, with a fresh nonce each: it is one."""
     target = target_of(instance, profile_mounts)
     asked = {probe: probe.snippet(target) for probe in probes or PROBES}
     snippets = {probe: text for probe, text in asked.items() if text}
     nonce = secrets.token_hex(8)
     tick = tick_of(instance.poll)
-    program = partial(
-        write_program,
-        snippets,
-        instance.poll,
-        nonce,
-        instance.roots,
-        python=python,
-    )
+    program = partial(write_program, snippets, instance.poll, nonce, instance.roots)
     # A command over its limit is ended at the next beat but one at the latest.
     pace = {p.metric: p.hangs(target) * (p.limit_seconds + 2 * tick) + GRACE for p in snippets}
     patience = {p.metric: stride_of(p, instance.poll) * tick + pace[p.metric] for p in snippets}

@@ -23,7 +23,7 @@ WORTH = r"""
 ASK = r"""
     if turn {beats} || [ "$nodes$nodes_then" = waits ] || [ "$nodes$nodes_then" = waitsruns ]; then
         nodes_then=$nodes out= code=0
-        [ -z "$partitions" ] || grab {limit:.0f} sinfo -h -N -R -p "${{partitions%,}}" -o '{mark}|{node_format}'
+        [ -z "$partitions" ] || capture {limit:.0f} sinfo -h -N -R -p "${{partitions%,}}" -o '{mark}|{node_format}'
         show nodes "$code"
     else
         same nodes

@@ -36,7 +36,6 @@ A = TypeVar("A")
 R = TypeVar("R")
 MEMORIES = 300  # logs that are not followed now and could be taken up where they were left
 RETRY_SECONDS = 2.0
-SLOW_LOGIN = 2.5  # seconds: on such a line a kilobyte of a program may be an eighth of a second
 REFUSED_SECONDS = 15.0
 # Seconds until an unreadable ended log is asked for again: a dead mount keeps each asker.
 LONGEST_PAUSE = 900.0
@@ -166,7 +165,7 @@ class Watched:
 
     def _watch_box(self, connection: Connection, tasks: asyncio.TaskGroup) -> None:
         """What matters most comes first: where a box allows few sessions, the rest must yield."""
-        for group in self._plan():
+        for group in plan(self._instance):
             tasks.create_task(self._sample(connection, group))
         if log := self._instance.queue.log:
             tasks.create_task(self._follow(connection, LogSource(log), QUEUE_HISTORY))
@@ -186,7 +185,7 @@ class Watched:
                 self._unread(group, f"{error}. {error.next}")
                 pause = self._yield_place()
             await asyncio.sleep(pause)
-            group = next(g for g in self._plan() if g.name == first.name)
+            group = next(g for g in plan(self._instance) if g.name == first.name)
 
     async def _sample_until_replanned(self, connection: Connection, group: Group) -> float:
         """Run one sampler until it ends or the set of probes changes; returns the seconds until the next one."""
@@ -219,10 +218,6 @@ class Watched:
             self._cells.find(found=useless)
             self._replan.set()
             self._changed.set()
-
-    def _plan(self) -> tuple[Group, ...]:
-        """On a far and narrow line the first reading comes sooner without the text for python."""
-        return plan(self._instance, python=self.link.login_seconds < SLOW_LOGIN)
 
     def _unread(self, group: Group, why: str) -> None:
         now = self._clock.now()

@@ -9,24 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# The sh function whose output `parse_devices` reads; it needs $dev and $sys. The first word of a line is a file below
-# /dev; the rest, for a render node, is what sysfs holds of it. `on_box.cards` prints the same.
-LIST_DEVICES = r"""
-list_devices() {
-    for at in "$dev"/nvidia[0-9]* "$dev"/dxg "$dev"/kfd "$dev"/davinci* "$dev"/dri/renderD*; do
-        [ -e "$at" ] || continue
-        name=${at#"$dev"/} place=$sys/class/drm/${at##*/}
-        printf '%s\n' "$name"
-        case $name in dri/*) ;; *) continue ;; esac
-        line=$(readlink "$place/device/driver") && printf '%s driver %s\n' "$name" "$line"
-        line=$(readlink "$place/device") && printf '%s device %s\n' "$name" "$line"
-        [ ! -r "$place/device/uevent" ] || while IFS= read -r line; do
-            printf '%s uevent %s\n' "$name" "$line"
-        done <"$place/device/uevent"
-    done
-} 2>/dev/null
-"""
-
 LINES_MOST = 4096
 SHOWN = 3
 UNKNOWN = "unknown make"
@@ -63,7 +45,7 @@ class Devices:
 
 
 def parse_devices(listing: bytes) -> Devices:
-    """The devices that `list_devices` printed. Never raises."""
+    """The devices that `list_devices` of collect/box/devices.sh printed: the first word of a line is a file below /dev. Never raises."""
     nodes: dict[str, dict[str, list[str]]] = {}
     for line in listing.decode("ascii", "replace").split("\n")[:LINES_MOST]:
         name, _, rest = line.partition(" ")

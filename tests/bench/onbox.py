@@ -34,7 +34,7 @@ from typing import Any
 
 from boxes import Sshd
 
-from gpu_tui.collect.probe_gpu import APPS_AGAIN
+from gpu_tui.collect.probe_gpu import APPS_ROUNDS
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, Sampled
@@ -216,7 +216,7 @@ def _stand_in(where: Path) -> str:
 def _calls(box: Sshd, looks: int) -> float:
     """How often nvidia-smi was started. `true` tells of no memory in use: its programs are asked for now and again."""
     called = box.bin / CALLED
-    return called.stat().st_size if called.exists() else looks * (1 + 1 / APPS_AGAIN)
+    return called.stat().st_size if called.exists() else looks * (1 + 1 / APPS_ROUNDS)
 
 
 def _instance(box: Sshd, tail: bool) -> Instance:

@@ -22,10 +22,8 @@ SHELLS = {
     "dash": ("dash", "-s"),
     "bash": ("bash", "-s"),
     "busybox": ("busybox", "ash", "-s"),
-    "python": ("dash", "-s"),  # the only one that finds a python to hand over to
+    **({"ksh": ("ksh", "-s")} if shutil.which("ksh") else {}),
 }
-HANDOVER = "dash, with bash on the box"  # the only one of them that finds a bash to hand over to
-COMMANDS = {**SHELLS, HANDOVER: ("dash", "-s")}
 GPU_ROW = (
     "0, GPU-11111111-aaaa-4bbb-8ccc-000000000000, 45, 9216, 24564, 62, 310.55, 450.00, 2520, 3105, "
     "0, Not Active, Not Active, Not Active, Not Active, Not Active, NVIDIA L40S"
@@ -144,12 +142,8 @@ class ShellBox:
         return group
 
     def environment(self, shell: str) -> dict[str, str]:
-        """PATH and HOME of a login that finds no better shell; busybox has its own tools before the system's."""
+        """PATH and HOME of a login; busybox has its own tools before the system's."""
         path = [str(self.bin)]
-        if shell != "python" and not os.path.lexists(self.bin / "python3"):
-            (self.bin / "python3").symlink_to("/bin/false")
-        if shell in ("dash", "busybox", "python"):
-            self.program("bash", "#!/bin/sh\nexit 1\n")
         if shell == "busybox":
             tools = self.root / "busybox"
             if not tools.is_dir():
@@ -208,7 +202,7 @@ async def start(
 ) -> asyncio.subprocess.Process:
     """The shell with the program sent over stdin, which stays open: as sshd runs it."""
     process = await asyncio.create_subprocess_exec(
-        *COMMANDS[shell],
+        *SHELLS[shell],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

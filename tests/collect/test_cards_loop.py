@@ -14,7 +14,7 @@ import shell_box
 from shell_box import GPU_ROW, Inbox, ShellBox, gone
 from test_sampler import hurried, sampling, value
 
-from gpu_tui.collect import program_loop, program_python
+from gpu_tui.collect import probe_gpu
 from gpu_tui.collect.sampler import Group
 
 CALLED, LOOPED = GPU_ROW, GPU_ROW.replace(", 45, ", ", 46, ")  # the share tells who said it
@@ -31,7 +31,7 @@ GOOD = "while cat '{root}/rows'; do sleep 0.1; done"
 APPS = "echo 'GPU-11111111-aaaa-4bbb-8ccc-000000000000, 4127, 9000, python'"
 
 
-@pytest.fixture(params=["bash", "python"])
+@pytest.fixture(params=["dash", "bash", "busybox"])
 def shell(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -95,8 +95,7 @@ async def test_several_cards_are_one_look(box: ShellBox, shell: str):
 
 async def test_a_loop_lives_for_a_while(box: ShellBox, shell: str, monkeypatch: pytest.MonkeyPatch):
     """It may leak, and it does not see what a program that starts now would."""
-    for module in (program_loop, program_python):
-        monkeypatch.setattr(module, "LOOP_ROUNDS", 4)
+    monkeypatch.setattr(probe_gpu, "LOOP_ROUNDS", 4)
     async with sampling(box, shell, group_of(box)) as inbox:
         await until(inbox, 0.46)
         while len(asked(box, "--loop-ms")) < 3:
@@ -104,9 +103,9 @@ async def test_a_loop_lives_for_a_while(box: ShellBox, shell: str, monkeypatch: 
         await gone(*asked(box, "--loop-ms")[:-1])
 
 
-@pytest.mark.parametrize("kind", ["dash", "busybox"])
-async def test_a_plain_sh_calls(box: ShellBox, kind: str):
-    async with sampling(box, kind, group_of(box)) as inbox:
+@pytest.mark.skipif("ksh" not in shell_box.SHELLS, reason="there is no ksh")
+async def test_a_shell_whose_pipes_are_sockets_calls(box: ShellBox):
+    async with sampling(box, "ksh", group_of(box)) as inbox:
         for _ in range(4):
             assert await share(inbox) == 0.45
 
@@ -169,8 +168,7 @@ async def test_what_a_loop_should_not_do_a_call_makes_good(
     box: ShellBox, shell: str, how: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ):
     """No look is lost, nothing wrong is shown, and there is no second loop."""
-    for module in (program_loop, program_python):
-        monkeypatch.setattr(module, "LOOP_LATE", 0.4)
+    monkeypatch.setattr(probe_gpu, "LOOP_LATE_SECONDS", 0.4)
     loops(box, how[1])
     async with sampling(box, shell, group_of(box)) as inbox:
         while not asked(box, "--loop-ms"):
@@ -243,7 +241,7 @@ async def test_there_is_none_where_it_would_not_notice_our_end(
 ):
     """A login that ignores broken pipes hands that on to all that it starts."""
     words = ("sh", "-c", "trap '' PIPE; exec bash -s")
-    monkeypatch.setitem(shell_box.COMMANDS, "bash", words)
+    monkeypatch.setitem(shell_box.SHELLS, "bash", words)
     async with sampling(box, "bash", group_of(box)) as inbox:
         for _ in range(5):
             assert await share(inbox) == 0.45

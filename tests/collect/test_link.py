@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -16,7 +15,7 @@ from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LinkChanged
 from gpu_tui.core.fleet import Instance, LinkState, SshAccess
-from gpu_tui.transport import patience, read_files
+from gpu_tui.transport import read_files
 from gpu_tui.transport.base import (
     AuthRejected,
     Connection,
@@ -96,31 +95,6 @@ async def test_live_lost_refused_and_back(box: Sshd) -> None:
     box.start()
     link.wake()
     await states.until("live")
-    keeping.cancel()
-    await asyncio.gather(keeping, return_exceptions=True)
-
-
-async def test_what_a_login_waits_for_its_turn_or_a_person_says_nothing_of_the_line(
-    box: Sshd, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else the last of many boxes behind a jump host are taken for far ones, and asked at a higher price."""
-    connect, clock, took = SshTransport.connect, asyncio.get_running_loop().time, []
-
-    async def late(self: SshTransport, instance: Instance) -> object:
-        began = clock()
-        with patience.person_types(patience.mine()), suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.Event().wait(), 0.1)
-        with patience.person_types(patience.mine()), patience.person_types(None):
-            made = await connect(self, instance)
-        took.append(clock() - began)
-        return made
-
-    monkeypatch.setattr(SshTransport, "connect", late)
-    states = States()
-    link = make_link(box.instance(), states)
-    keeping = asyncio.create_task(link.keep())
-    await states.until("live")
-    assert 0 <= link.login_seconds < took[0] - 0.1
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from shell_box import COMMANDS, ShellBox
+from shell_box import SHELLS, ShellBox
 from test_sampler import sampling, value
 
 from gpu_tui.core.readings import Memory
@@ -35,7 +35,7 @@ async def memory_of(box: ShellBox, shell: str) -> Memory:
     return found
 
 
-@pytest.mark.parametrize("shell", COMMANDS)
+@pytest.mark.parametrize("shell", SHELLS)
 async def test_the_outer_cgroup_binds_where_it_has_less_room(files: ShellBox, shell: str) -> None:
     files.file("proc/self/cgroup", f"0::{STEP}\n")
     level2(files, JOB, 990, "1000", kills=2)
@@ -51,7 +51,7 @@ async def test_the_outer_cgroup_binds_where_it_has_less_room(files: ShellBox, sh
     assert (inner.level, inner.used, inner.limit, inner.oom_kill) == (STEP, 3999, 4000, 0)
 
 
-@pytest.mark.parametrize("shell", ["dash", "python"])
+@pytest.mark.parametrize("shell", ["dash", "bash"])
 async def test_version_1_counts_a_kill_in_the_victims_cgroup(files: ShellBox, shell: str) -> None:
     files.file("proc/self/cgroup", f"4:memory:{STEP}\n0::/\n")
     files.cgroup1(JOB, "6000")
@@ -62,7 +62,7 @@ async def test_version_1_counts_a_kill_in_the_victims_cgroup(files: ShellBox, sh
     assert memory.oom_kill == 2  # of both
 
 
-@pytest.mark.parametrize("shell", ["busybox", "python"])
+@pytest.mark.parametrize("shell", ["busybox", "ksh"])
 async def test_memory_high_is_a_limit_where_it_is_the_lower(files: ShellBox, shell: str) -> None:
     files.file("proc/self/cgroup", f"0::{JOB}\n")
     level2(files, JOB, 700, "1000", high="800")

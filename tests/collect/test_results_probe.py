@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from shell_box import COMMANDS, ShellBox
+from shell_box import SHELLS, ShellBox
 from test_sampler import sampling
 
 from gpu_tui.collect.probe_files import NAMES_MOST
@@ -18,7 +18,7 @@ MANY = 11_000  # paths of 200 bytes: two megabytes of arguments are too many
 HEADER = "timestamp\tcgroup_gb\tgpu_util_pct"
 
 
-@pytest.fixture(params=COMMANDS)
+@pytest.fixture(params=SHELLS)
 def shell(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from shell_box import COMMANDS, ShellBox
+from shell_box import SHELLS, ShellBox
 from test_sampler import sampling
 
 from gpu_tui.core.profile import Sign
 from gpu_tui.core.sample import Absent, Reading
 
 
-@pytest.fixture(params=COMMANDS)
+@pytest.fixture(params=SHELLS)
 def shell(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
