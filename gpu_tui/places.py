@@ -36,6 +36,11 @@ def config_dir(env: Mapping[str, str]) -> Path:
     return xdg(env, "XDG_CONFIG_HOME", ".config") / "gpu-tui"
 
 
+def rules_dir(env: Mapping[str, str]) -> Path:
+    """The directory of the user's triage rules; it may not exist. Raises NoHome."""
+    return config_dir(env) / "triage.d"
+
+
 def user_home(env: Mapping[str, str]) -> Path:
     """$HOME, else what the password database says: also where $HOME is empty or relative. Raises NoHome."""
     home = env.get("HOME", "")

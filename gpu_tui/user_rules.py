@@ -17,9 +17,8 @@ from pathlib import Path
 from gpu_tui.parse.triage.rule import LazyPattern, Rule
 from gpu_tui.parse.triage.rule_file import RuleError, RuleFile, parse_rules
 from gpu_tui.parse.triage.rule_set import RuleSet, bundled, bundled_words
-from gpu_tui.places import NoHome, config_dir
+from gpu_tui.places import NoHome, rules_dir
 
-DIRECTORY = "triage.d"
 MAX_RULES = 500
 MAX_FILES = 100
 MAX_COMPLAINTS = 20
@@ -37,11 +36,6 @@ class Loaded:
     rules: RuleSet
     complaints: tuple[str, ...] = ()
     slow_patterns: list[str] = field(default_factory=list)
-
-
-def rules_dir(env: Mapping[str, str]) -> Path:
-    """The directory of the user's rules; it may not exist."""
-    return config_dir(env) / DIRECTORY
 
 
 def load(env: Mapping[str, str] | None = None) -> Loaded:

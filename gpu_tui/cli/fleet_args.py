@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say, told
 
-if TYPE_CHECKING:  # a parser, and the picture of the last time, must not wait for them
+if TYPE_CHECKING:  # a parser must not wait for them
+    from collections.abc import Iterator
+
     from gpu_tui.core.fleet import Fleet
     from gpu_tui.state.views import FleetView
 
@@ -53,16 +56,27 @@ def fleet_path(args: argparse.Namespace) -> Path | None:
     return find_fleet(args.fleet, os.environ, Path.cwd())
 
 
+def _complaints() -> Iterator[str]:
+    """The faults in the user's own profiles and triage rules. The modules of rules are loaded only where there are some."""
+    from gpu_tui.places import NoHome, rules_dir
+    from gpu_tui.resources import library
+
+    yield from library().complaints
+    with suppress(NoHome, OSError):
+        if rules_dir(os.environ).exists():
+            from gpu_tui import user_rules
+
+            yield from user_rules.complaints()
+
+
 def fleet_of(args: argparse.Namespace) -> Fleet:
     """The fleet that the flags name; FleetError with file, line and next step if it cannot be had."""
-    from gpu_tui import user_rules
-    from gpu_tui.resources import library
+    from gpu_tui.resources import load_profiles
     from gpu_tui.settings import FleetError, fleet_of_hosts, load_fleet
 
-    shelf = library()
-    for complaint in (*shelf.complaints, *user_rules.complaints()):
+    for complaint in _complaints():
         print(f"gpu-tui: {plain(told(complaint), 400)}", file=sys.stderr)
-    profiles = shelf.profiles
+    profiles = load_profiles()
     hosts = getattr(args, "hosts", None)
     if hosts and args.fleet is not None:
         raise FleetError(

@@ -37,8 +37,6 @@ from gpu_tui.ui.safe import LastFilter
 from gpu_tui.ui.screens.acting import ActingCockpit
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import Cockpit
-from gpu_tui.ui.screens.replay import ReplayCockpit
-from gpu_tui.ui.screens.themes import ThemeScreen
 from gpu_tui.ui.text.bulletin import bulletin, in_lines, worst_of
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.toasts import GLANCE, LINES, ToastingApp
@@ -119,6 +117,8 @@ class CockpitApp(ToastingApp):
         badges = [word for word in (badge, "read-only" if read_only else None) if word]
         self._cockpit: Cockpit
         if playback is not None:
+            from gpu_tui.ui.screens.replay import ReplayCockpit  # few watch a recording
+
             self._cockpit = ReplayCockpit(store, profiles, playback=playback, keymap=keymap)
         elif read_only:
             self._cockpit = Cockpit(
@@ -331,6 +331,8 @@ class CockpitApp(ToastingApp):
 
     def action_choose_theme(self) -> None:
         """All of our themes, each worn as soon as the cursor is on it."""
+        from gpu_tui.ui.screens.themes import ThemeScreen  # not before the first frame
+
         themes = tuple(self._themes.values())
         screen = ThemeScreen(self._moment(), themes, self.theme, self._wear)
         self.push_screen(screen, self._keep_theme)

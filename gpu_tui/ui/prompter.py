@@ -11,7 +11,6 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.prompts import Prompts
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.screens.prompt import PromptScreen
 
 LOOK = 0.1  # seconds between two looks whether the screen is free
 
@@ -35,6 +34,8 @@ class ScreenPrompter:
         assert self._app is not None
         assert self._clock is not None
         assert self._moment is not None
+        from gpu_tui.ui.screens.prompt import PromptScreen  # not before the first frame
+
         app, screen = self._app, PromptScreen(self._moment(), prompts, self._clock)
         closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

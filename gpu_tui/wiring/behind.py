@@ -6,7 +6,6 @@ Loading the programs that ask takes longer than painting, and a person looks at 
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -20,6 +19,7 @@ from gpu_tui.core.ports import FleetControl, Prompter, TeardownPort
 from gpu_tui.state.news import Bulletin
 from gpu_tui.state.views import FleetView
 from gpu_tui.wiring.kept import Kept
+from gpu_tui.wiring.process import end_loading
 
 if TYPE_CHECKING:  # loaded after the first paint
     from gpu_tui.alerts.desk import Desk
@@ -28,8 +28,11 @@ if TYPE_CHECKING:  # loaded after the first paint
 ASKING = ("gpu_tui.wiring.fleet", "gpu_tui.wiring.alerts")
 SCREENS = tuple(  # each is loaded with the key that leads to it, and no key should wait for that
     f"gpu_tui.ui.screens.{name}"
-    for name in ("help", "findings", "chart", "profile", "sweep", "verbs", "teardown")
-)
+    for name in (
+        "help", "findings", "chart", "profile", "sweep", "verbs", "teardown", "columns", "hits", "themes", "timeline",
+        "prompt",
+    )
+)  # fmt: skip
 
 
 class Later:
@@ -99,7 +102,7 @@ async def asking(
             learn(room.runner)
             for name in SCREENS:
                 await asyncio.to_thread(import_module, name)
-            gc.freeze()  # the modules loaded since the start
+            end_loading()
             if not news:
                 await asyncio.Event().wait()
             desk = open_desk(

@@ -19,7 +19,7 @@ from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.hand import OwnPrograms, hand_of
 from gpu_tui.wiring.kept import open_kept
 from gpu_tui.wiring.looks import looks_of
-from gpu_tui.wiring.process import run
+from gpu_tui.wiring.process import end_loading, run
 
 if TYPE_CHECKING:  # the cockpit loads them when it needs them
     from gpu_tui.recording.tape import TapeWriter
@@ -134,6 +134,7 @@ def run_replay(
                 read_only=True,
                 playback=player,
             )
+            end_loading()
             await app.run_async()
             playing.cancel()
         return app.return_code or 0
@@ -154,6 +155,7 @@ def run_record(
             loop.add_signal_handler(number, told.set)
         with _tape(path, fleet) as tape:
             async with open_fleet(fleet, read_only=True, reload_from=reload_from, tape=tape):
+                end_loading()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(seconds):
                         await told.wait()

@@ -15,7 +15,7 @@ from gpu_tui.exporter import serving
 from gpu_tui.state.prometheus import exposition
 from gpu_tui.wiring.alerts import channels_seen
 from gpu_tui.wiring.fleet import Room, open_fleet
-from gpu_tui.wiring.process import run
+from gpu_tui.wiring.process import end_loading, run
 from gpu_tui.wiring.secret import hiding
 
 CHANNELS_EVERY = 60.0  # seconds
@@ -46,6 +46,7 @@ def run_exporter(
             try:
                 async with serving(render, host, port) as address:
                     told(address)
+                    end_loading()
                     await stop.wait()
             finally:
                 looking.cancel()

@@ -9,10 +9,11 @@ from typing import TypeVar
 
 R = TypeVar("R")
 
+THRESHOLDS = (700, 10, 10)  # Python's own until 3.13; `main` raises the first one for the start
+
 
 def run(work: Coroutine[object, object, R]) -> R:
     """Run a command to its end. An error in one of its tasks is raised as itself, not as a group."""
-    gc.freeze()
     try:
         return asyncio.run(work)
     except BaseExceptionGroup as group:
@@ -20,3 +21,13 @@ def run(work: Coroutine[object, object, R]) -> R:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         raise error from group
+
+
+def end_loading() -> None:
+    """Keep garbage collections short from now on, because each one blocks the event loop.
+
+    A full collection takes 91 ms with the loaded modules and 20 ms without them; one of 50,000 new objects takes
+    36 ms, one of 700 takes 1 ms.
+    """
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)

@@ -15,6 +15,7 @@ from gpu_tui import user_rules
 from gpu_tui.parse.triage import timed
 from gpu_tui.parse.triage.classify import Classifier
 from gpu_tui.parse.triage.rule_set import bundled
+from gpu_tui.places import rules_dir
 
 RUN = [
     sys.executable,
@@ -132,7 +133,7 @@ def test_file_that_the_toml_parser_fails_on_is_skipped(text: str, tmp_path: Path
 
 def test_pipes_and_hidden_files_are_not_read(tmp_path: Path) -> None:
     env = write(tmp_path, mine=OWN)
-    directory = user_rules.rules_dir(env)
+    directory = rules_dir(env)
     os.mkfifo(directory / "pipe.toml")
     (directory / ".#mine.toml").symlink_to("somebody@somewhere.1")  # as Emacs locks a file
     loaded = user_rules.load(env)
@@ -304,7 +305,7 @@ def test_check_judges_samples_as_triage_judges_lines(tmp_path: Path) -> None:
     text = OWN.replace("\\bquux melted\\b", "^quux melted|melted .*% /")
     text = text.replace("12:00 the quux melted", "2024-01-01 10:00:00,000 ERROR quux melted")
     env = write(tmp_path, mine=text)
-    file = user_rules.rules_dir(env) / "mine.toml"
+    file = rules_dir(env) / "mine.toml"
     done = run(env, "--check", str(file))
     assert (done.returncode, done.stdout) == (0, "1 rule, 3 samples, 0 failed\n")
     file.write_text(text.replace("quux melted, stop", "the quux melted 9G 9G 0 100% /data"))

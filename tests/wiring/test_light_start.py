@@ -1,10 +1,19 @@
-"""What the cockpit loads until it watches every box: what few people need comes when they need it."""
+"""The modules that the cockpit loads before its first frame, and until it watches every box."""
 
 from __future__ import annotations
 
+import gc
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from bench.pty_harness import Program
+
+from gpu_tui.wiring.process import end_loading
 
 COCKPIT = ("ui.app", "wiring.cockpit", "wiring.fleet", "wiring.alerts", "ui.screens.teardown")
 LATER = {
@@ -27,3 +36,52 @@ def test_the_cockpit_loads_nothing_that_few_need() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == "[]\n"
+
+
+AFTER_FIRST_FRAME = {
+    "asyncssh", "pcre2", "tomllib", "gpu_tui.user_rules", "gpu_tui.parse.log_reader", "gpu_tui.parse.progress_forms",
+    "gpu_tui.parse.kubectl", "gpu_tui.state.calendar", "gpu_tui.alerts", "gpu_tui.collect", "gpu_tui.teardown.runner",
+    *(f"gpu_tui.ui.screens.{name}" for name in ("columns", "hits", "prompt", "replay", "themes", "timeline")),
+}  # fmt: skip
+# Ends the cockpit in its first frame with all panes, and writes the names of the loaded modules to a file.
+END_AT_FIRST_FRAME = """
+import os, sys
+from pathlib import Path
+from gpu_tui.cli.main import main
+from gpu_tui.ui.app import CockpitApp
+real = CockpitApp._display
+def display(self, *args):
+    real(self, *args)
+    if self.painted.is_set():
+        Path(sys.argv[2]).write_text(" ".join(sys.modules))
+        os._exit(0)
+CockpitApp._display = display
+sys.exit(main(["--fleet", sys.argv[1]]))
+"""
+
+
+def test_the_first_frame_waits_for_no_module_that_it_does_not_need(tmp_path: Path) -> None:
+    fleet, loaded = tmp_path / "fleet.yaml", tmp_path / "loaded"
+    fleet.write_text("instances:\n  - {name: far, host: 'ssh://root@127.0.0.1:9'}\n")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm", "LANG": "C.UTF-8"}
+    with Program(
+        [sys.executable, "-c", END_AT_FIRST_FRAME, str(fleet), str(loaded)], env
+    ) as program:
+        assert program.process.wait(60) == 0, program.text()
+    assert AFTER_FIRST_FRAME.isdisjoint(loaded.read_text().split())
+
+
+@pytest.fixture
+def collector() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+def test_no_collection_goes_through_what_is_loaded(collector: None) -> None:
+    gc.set_threshold(50_000)
+    loaded = [[number] for number in range(1000)]
+    end_loading()
+    assert gc.get_freeze_count() >= len(loaded)
+    assert gc.get_threshold()[0] < 5_000

@@ -11,7 +11,6 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from gpu_tui.core.speech import counted, say
-from gpu_tui.state.calendar import save
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, Pane, nothing_matches
 from gpu_tui.ui.ports import FleetStore
@@ -83,6 +82,8 @@ class ClocksPane(Pane):
         """All deadlines as a calendar file in the working directory."""
         if self.moment is None:
             return
+        from gpu_tui.state.calendar import save  # not before the first frame
+
         path = Path.cwd() / CALENDAR
         try:
             count = await asyncio.to_thread(save, path, self.moment.fleet)

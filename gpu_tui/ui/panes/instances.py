@@ -16,7 +16,6 @@ from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
-from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.findings import strangers
 from gpu_tui.ui.text.fleet import COLUMNS, SETS, Column, columns, head, kept, known_columns, row
@@ -172,6 +171,8 @@ class InstancesPane(Pane):
         """Which columns stand here, one by one."""
         if self.moment is not None:
             now = self._own if self._set == OWN else SETS[self._set]
+            from gpu_tui.ui.screens.columns import ColumnScreen  # not before the first frame
+
             self.app.push_screen(ColumnScreen(self.moment, now), self._take_columns)
 
     def _take_columns(self, chosen: str | None) -> None:

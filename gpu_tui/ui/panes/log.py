@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.binding import BindingType
@@ -28,7 +28,6 @@ from gpu_tui.ui.panes.log_reach import LogReach
 from gpu_tui.ui.panes.log_save import save
 from gpu_tui.ui.panes.pane import Moment, Pane, shortly
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.logs import advice, mark_style, no_log, unfollowed
@@ -37,6 +36,9 @@ from gpu_tui.ui.text.places import HINT, Place, place_of
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.place_bar import PlaceBar
+
+if TYPE_CHECKING:
+    from gpu_tui.ui.screens.hits import HitsScreen
 
 EMPTY = LogDocument(LogBuffer(1), reach=False)
 REMEDY_SHARE = 4  # of its pane a remedy takes no more than one part of this many

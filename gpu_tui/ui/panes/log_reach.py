@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
@@ -17,11 +18,13 @@ from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.logs import BOOKMARK
 from gpu_tui.ui.text.places import Place, later
 from gpu_tui.ui.widgets.logview import LogView
+
+if TYPE_CHECKING:
+    from gpu_tui.ui.screens.hits import HitsScreen
 
 DOCUMENTS = 8  # logs whose past stays loaded; each may take 32 MiB
 AROUND = 200  # lines in which a bookmark's own line is looked for
@@ -248,6 +251,8 @@ class LogReach:
         def found(hits: LogHits) -> None:
             moment = self._pane.moment
             if moment is not None and self._shown is not None:
+                from gpu_tui.ui.screens.hits import HitsScreen  # not before the first frame
+
                 show(HitsScreen(moment, wanted, self._shown[1].path, hits))
 
         self._search(terms, say("searching the whole file on the box …"), found)

@@ -18,7 +18,6 @@ from gpu_tui.ui.keys import bindings, refusals
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.board import Board
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.text.places import Place
 from gpu_tui.ui.text.timeline import entries
 
@@ -62,6 +61,8 @@ class Cockpit(Board):
     def action_timeline(self) -> None:
         """All findings by time."""
         if self.moment is not None:
+            from gpu_tui.ui.screens.timeline import TimelineScreen  # not before the first frame
+
             self._open(TimelineScreen(self.moment), self._go_to)
 
     def action_evidence(self) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from gpu_tui.core.campaign import LaneOutlook, Outlook, Trust, spent_so_far
 from gpu_tui.core.queue_words import sweep_words
-from gpu_tui.core.rebalance import Plan
 from gpu_tui.core.speech import counted, headed, listed, say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import bounds, units
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, wrap
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.signs import box_style
+
+if TYPE_CHECKING:
+    from gpu_tui.core.rebalance import Plan
 
 LEAD = 7
 GROUPS: tuple[tuple[str, str, tuple[CellState, ...]], ...] = (
