@@ -17,12 +17,10 @@ from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say, told
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.new_file import write_new
 from gpu_tui.parse.config_file import Alerts
 from gpu_tui.settings import ConfigError, load_config
 from gpu_tui.state.contract import check_json, fleet_verdict, instance_json
 from gpu_tui.state.patrol import Tick, patrol_report, since_json
-from gpu_tui.state.prometheus import exposition
 from gpu_tui.state.views import FleetView
 
 NAME = "check"
@@ -77,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
         if args.out is None or str(args.out) == STDOUT:
             print(text, flush=True)
         else:
+            from gpu_tui.new_file import write_new
+
             write_new(args.out, text + "\n", replace=True)
     finally:  # an alert goes out also where nobody can have the report: a full disk, a reader that left
         if alerts is not None:
@@ -140,6 +140,8 @@ def _json(view: FleetView, last: Mapping[str, Tick]) -> str:
 
 
 def _prometheus(view: FleetView, last: Mapping[str, Tick]) -> str:
+    from gpu_tui.state.prometheus import exposition
+
     return exposition(view, __version__).rstrip("\n")
 
 

@@ -31,11 +31,8 @@ from gpu_tui.core.number import whole
 from gpu_tui.core.sample import FailureKind
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.box_host import parse_host
-from gpu_tui.parse.command_list import parse_commands
 from gpu_tui.parse.feed import FeedError, parse_feed
 from gpu_tui.parse.nvidia_smi import NOT_FOUND, TIMED_OUT
-from gpu_tui.parse.pueue import parse_pueue
-from gpu_tui.parse.spooler import parse_spooler
 from gpu_tui.parse.tmux import FORMAT as PANES
 from gpu_tui.parse.tmux import parse_tmux
 
@@ -163,6 +160,8 @@ def _spooler(_: Target, sections: Sections) -> object:
     seen = _list(sections, "list", "task-spooler")
     if isinstance(seen, NoValue):
         return seen
+    from gpu_tui.parse.spooler import parse_spooler
+
     table = parse_spooler(seen.body)
     return table or NoValue("tsp prints no list of jobs", FailureKind.GARBAGE)
 
@@ -173,6 +172,8 @@ def _pueue(_: Target, sections: Sections) -> object:
         return seen
     if seen.exit != 0:
         return NoValue("pueue's daemon does not run")
+    from gpu_tui.parse.pueue import parse_pueue
+
     table = parse_pueue(seen.body)
     return table or NoValue("pueue prints no status that can be read", FailureKind.GARBAGE)
 
@@ -230,6 +231,8 @@ def _read_feed(text: bytes, what: str) -> JobTable | NoValue:
 
 
 def _commands(target: Target, sections: Sections) -> object:
+    from gpu_tui.parse.command_list import parse_commands
+
     file = f"the list {target.instance.queue.commands}"
     text = _content(sections.get("file", NOTHING), file)
     return text if isinstance(text, NoValue) else parse_commands(text.decode("utf-8", "replace"))

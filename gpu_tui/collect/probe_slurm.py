@@ -13,9 +13,9 @@ import shlex
 from dataclasses import replace
 
 from gpu_tui.collect.frames import MAX_SECTION
-from gpu_tui.collect.probe import NOTHING, NoValue, Probe, Section, Sections, Target
+from gpu_tui.collect.probe import NOTHING, NoValue, Section, Sections, Target
 from gpu_tui.collect.slurm_nodes import nodes_of, questions
-from gpu_tui.core import metrics
+from gpu_tui.collect.slurm_row import LIMIT
 from gpu_tui.core.fleet import Since
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.plain import plain
@@ -35,9 +35,7 @@ from gpu_tui.parse.slurm import (
 from gpu_tui.parse.slurm_nodes import with_nodes
 from gpu_tui.parse.slurm_words import PLACES
 
-EVERY = 20.0  # seconds between two questions to the controller
 ACCOUNT_BEATS = 8  # and this many of them from one question to the accounts to the next
-LIMIT = 15.0  # squeue itself gives up on a dead controller after 9 s, and says so
 DETAILS_LIMIT = 5
 # One call gives the records of a job, or of all tasks of an array. A quick controller is asked about all that changed,
 # a busy one about as many as it answers in these seconds; the others come first in the next look.
@@ -141,10 +139,8 @@ TOO_MANY = 74  # our own: the accounts told more than can be read
 
 
 def snippet(target: Target) -> str:
-    """The sh text; empty where this instance is no login node of a Slurm."""
+    """The sh text for a login node of Slurm."""
     instance = target.instance
-    if instance.scheduler != "slurm":
-        return ""
     # A new mark for every start of the program: nobody's job name can hold it.
     mark = f"@{secrets.token_hex(8)}"
     return _SNIPPET.format(
@@ -230,7 +226,3 @@ def _complaint(said: str, queue: Section) -> str:
 
 def _text(sections: Sections, name: str) -> str:
     return sections.get(name, NOTHING).body.decode("utf-8", "replace")
-
-
-# squeue, sacct and one scontrol may each wait for a controller that is gone.
-PROBE = Probe(metrics.SLURM.name, "slurm", EVERY, LIMIT, snippet, read_jobs, hangs=lambda _: 3)

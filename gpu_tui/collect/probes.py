@@ -32,8 +32,8 @@ from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS, runs_free
 from gpu_tui.collect.probe_shells import PROBE as SHELLS
 from gpu_tui.collect.probe_signs import PROBE as SIGNS
-from gpu_tui.collect.probe_slurm import PROBE as SLURM
 from gpu_tui.collect.shell import quote_path
+from gpu_tui.collect.slurm_row import PROBE as SLURM
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.levels import Level, level, share

@@ -9,14 +9,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from posixpath import splitext
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gpu_tui.collect.cells import Cells, Unfollowed
 from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, follow
-from gpu_tui.collect.kubernetes import ClusterWatch
 from gpu_tui.collect.link import Link
 from gpu_tui.collect.log_end import HUNG, EndReader
-from gpu_tui.collect.log_range import read_part, search
 from gpu_tui.collect.sampler import Group, plan, sample_group
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import Clock
@@ -31,6 +29,9 @@ from gpu_tui.core.sample import Failure, FailureKind, Track
 from gpu_tui.core.sweep import gives_no_cell
 from gpu_tui.transport.argv import Here, OnBox, Programs
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError
+
+if TYPE_CHECKING:
+    from gpu_tui.collect.kubernetes import ClusterWatch
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -81,8 +82,11 @@ class Watched:
         self._replan = asyncio.Event()  # the set of probes has changed
         self._room = CELL_TAILS
         self._tailed: dict[LogSource, asyncio.Task[None]] = {}
-        clustered = instance.scheduler == "kubernetes"
-        self._cluster = ClusterWatch(instance, sink, clock) if clustered else None
+        self._cluster: ClusterWatch | None = None
+        if instance.scheduler == "kubernetes":
+            from gpu_tui.collect.kubernetes import ClusterWatch
+
+            self._cluster = ClusterWatch(instance, sink, clock)
         self._failed: set[LogSource] = set()
         self._asking = asyncio.Lock()  # one channel at most for what a person asks of a log
         self._waits = False  # each log has its tail, was read, or cannot be read now
@@ -138,6 +142,8 @@ class Watched:
 
     async def read_log(self, source: LogSource, ask: LogAsk) -> LogPart:
         """Read a stretch of one log; of the file that its tail knows, unless another one is asked for."""
+        from gpu_tui.collect.log_range import read_part
+
         memory = self._memories.get(source)
         if memory is not None and memory.inode and ask.file in (0, memory.inode):
             anchor = ask.anchor or memory.anchor
@@ -147,6 +153,8 @@ class Watched:
 
     async def search_log(self, source: LogSource, terms: Sequence[Term]) -> LogHits:
         """Search the whole of one log, on the box."""
+        from gpu_tui.collect.log_range import search
+
         async with self._asking:
             return await self._answered(search, source, terms)
 

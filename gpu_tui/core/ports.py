@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpu_tui.core.events import Event
-from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
-from gpu_tui.core.logs import LogSource
-from gpu_tui.core.playhead import Playhead
-from gpu_tui.core.profile import Verb
-from gpu_tui.core.prompts import Prompts
-
 if TYPE_CHECKING:
+    from gpu_tui.core.events import Event
     from gpu_tui.core.gate import GateView
     from gpu_tui.core.ladder import Way
+    from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
+    from gpu_tui.core.logs import LogSource
+    from gpu_tui.core.playhead import Playhead
+    from gpu_tui.core.profile import Verb
+    from gpu_tui.core.prompts import Prompts
 
 
 class Sink(Protocol):

@@ -9,14 +9,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gpu_tui.core.account import Account, Stored
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.command import RunCommand
 from gpu_tui.core.fleet import ProviderState
-from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Verb
+
+if TYPE_CHECKING:
+    from gpu_tui.core.gate import StopPermit
 
 
 class ProviderError(Exception):

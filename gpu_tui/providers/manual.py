@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Instance, ProviderState
-from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.providers.base import Answer, AnswerKind
+
+if TYPE_CHECKING:
+    from gpu_tui.core.gate import StopPermit
 
 # Verbs about what hangs beside an instance. No call is made for them: only a person knows which one.
 BESIDE: dict[tuple[str, str], tuple[str, ...]] = {

@@ -11,11 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gpu_tui.core.account import Listed, Stored
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess
-from gpu_tui.core.gate import MAX_LOOK_AGE_SECONDS, StopPermit
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Verb
 from gpu_tui.providers.api import TOTAL_LIMIT, Api, Reply, checked_base_url, checked_id
@@ -32,6 +31,9 @@ from gpu_tui.providers.base import (
     TooManyRequests,
 )
 from gpu_tui.providers.fields import Row, id_of
+
+if TYPE_CHECKING:
+    from gpu_tui.core.gate import StopPermit
 
 READ_TRIES = 3  # of one question that changes nothing and is answered "too many"
 OFF_PAUSE, OFF_LIMIT = (
@@ -175,6 +177,8 @@ class Platform(ABC):
         """
         boot = self.means.clock.boot
         began: float | None = None  # when the API took the first call
+        from gpu_tui.core.gate import MAX_LOOK_AGE_SECONDS
+
         asked, seen_off = 0.0, False
 
         def still() -> None:

@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from importlib import import_module
+from typing import TypeVar, cast
 
 from gpu_tui.core.fleet import Fleet, Instance, ProviderAccess
 from gpu_tui.core.profile import Profile
 from gpu_tui.providers.api import is_local
-from gpu_tui.providers.autodl import AutoDL
-from gpu_tui.providers.autodl_box import AutoDLBox
 from gpu_tui.providers.base import AccountReader, Means, Provider, ProviderError
-from gpu_tui.providers.featurize import Featurize
-from gpu_tui.providers.kubernetes import Kubernetes
-from gpu_tui.providers.lambda_cloud import Lambda
 from gpu_tui.providers.ledger import Ledger
 from gpu_tui.providers.manual import Manual
-from gpu_tui.providers.matpool import Matpool
-from gpu_tui.providers.paperspace import Paperspace
 from gpu_tui.providers.platform import Platform
-from gpu_tui.providers.rented import Rented
-from gpu_tui.providers.runpod import RunPod
-from gpu_tui.providers.slurm import Slurm
-from gpu_tui.providers.vastai import Vast
+
+T = TypeVar("T")
+Maker = Callable[[Instance, Means], Provider]
+
+
+class Table(Mapping[str, T]):
+    """Platform -> class, given as `module.Class`. A module is imported when its platform is looked up."""
+
+    def __init__(self, **places: str) -> None:
+        self._places = places
+
+    def __getitem__(self, id: str) -> T:
+        module, name = self._places[id].split(".")
+        return cast(T, getattr(import_module(f"gpu_tui.providers.{module}"), name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
 
 # Platforms with an HTTPS API that lists a whole account.
-PLATFORMS: dict[str, type[Platform]] = {
-    platform.id: platform for platform in (AutoDL, Lambda, Paperspace, RunPod, Vast)
-}
-APIS: dict[str, Callable[[Instance, Means], Provider]] = {
-    **{id: partial(Rented, platform) for id, platform in PLATFORMS.items()},
-    "kubernetes": Kubernetes,
-    "slurm": Slurm,
-}
+PLATFORMS: Table[type[Platform]] = Table(
+    autodl="autodl.AutoDL",
+    paperspace="paperspace.Paperspace",
+    runpod="runpod.RunPod",
+    vastai="vastai.Vast",
+    **{"lambda": "lambda_cloud.Lambda"},
+)
+SCHEDULERS: Table[Maker] = Table(kubernetes="kubernetes.Kubernetes", slurm="slurm.Slurm")
 # Where the box or its scheduler is spoken to: no provider.id is needed.
-BY_BOX: dict[str, Callable[[Instance, Means], Provider]] = {
-    "autodl": AutoDLBox,
-    "featurize": Featurize,
-    "matpool": Matpool,
-}
+BY_BOX: Table[Maker] = Table(
+    autodl="autodl_box.AutoDLBox", featurize="featurize.Featurize", matpool="matpool.Matpool"
+)
 
 
 def provider_for(instance: Instance, profiles: Mapping[str, Profile], means: Means) -> Provider:
     """The provider of one instance; the console where there is no API or no id for it."""
     profile = profiles.get(instance.platform)
     make = BY_BOX.get(instance.platform)
-    if instance.platform == AutoDL.id and AutoDL.refuses(instance) is None:
+    if instance.platform == "autodl" and PLATFORMS["autodl"].refuses(instance) is None:
         make = None  # a Pro instance has an API, and that one can be read back
     if make is None:
-        make = APIS.get(instance.platform)
+        make = _api(instance.platform)
         if make is None:
             return Manual(instance, profile, means.clock)
         if instance.provider.id is None:
@@ -58,6 +68,14 @@ def provider_for(instance: Instance, profiles: Mapping[str, Profile], means: Mea
         return make(instance, means)
     except ProviderError as error:
         return Manual(instance, profile, means.clock, str(error))
+
+
+def _api(platform: str) -> Maker | None:
+    if platform in PLATFORMS:
+        from gpu_tui.providers.rented import Rented
+
+        return partial(Rented, PLATFORMS[platform])
+    return SCHEDULERS.get(platform)
 
 
 def account_readers(

@@ -7,14 +7,17 @@ sent once, and one that timed out may have had its effect: only a later read tel
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from gpu_tui.core.account import Stored
 from gpu_tui.core.fleet import Instance, ProviderState
-from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Verb
 from gpu_tui.providers.api import TOTAL_LIMIT
 from gpu_tui.providers.base import Answer, AnswerKind, Means, ProviderError
 from gpu_tui.providers.platform import Platform
+
+if TYPE_CHECKING:
+    from gpu_tui.core.gate import StopPermit
 
 
 class Rented:

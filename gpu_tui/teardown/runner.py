@@ -14,28 +14,29 @@ from collections.abc import (
 )
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import ProviderRead
 from gpu_tui.core.fleet import Instance, ProviderState
-from gpu_tui.core.gate import Gate
-from gpu_tui.core.ladder import GateView, Way
-from gpu_tui.core.ports import Sink
 from gpu_tui.core.profile import Profile, Verb
-from gpu_tui.core.transfer import Transfer
 from gpu_tui.providers.base import OfAccount, Provider
-from gpu_tui.providers.inside import NO_PROGRAM, Inside
 from gpu_tui.providers.manual import Manual
 from gpu_tui.state.views import InstanceView
-from gpu_tui.teardown.act import Pace
-from gpu_tui.teardown.climb import Climb
-from gpu_tui.teardown.gather import Gather
-from gpu_tui.teardown.hash_file import hash_file_of
-from gpu_tui.teardown.inventory import Hashed
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.teardown.ways import Group, alike, told_apart
 from gpu_tui.transport.base import Connection
+
+if TYPE_CHECKING:
+    from gpu_tui.core.gate import Gate
+    from gpu_tui.core.ladder import GateView, Way
+    from gpu_tui.core.ports import Sink
+    from gpu_tui.core.transfer import Transfer
+    from gpu_tui.providers.inside import Inside
+    from gpu_tui.teardown.act import Pace
+    from gpu_tui.teardown.climb import Climb
+    from gpu_tui.teardown.gather import Gather
+    from gpu_tui.teardown.inventory import Hashed
 
 LOOK = 2.0  # seconds that the list of verbs waits for the box at most
 NO_KEY = "its API needs a key, and none is set: without one the ladder does not open"
@@ -61,7 +62,7 @@ class Runner:
     ) -> None:
         self.read_only = read_only
         self.clock = clock
-        self.pace = pace or Pace()
+        self.pace = pace
         self.journal = Journal(journal_dir, clock)
         self._sink = sink
         self.ended = ended
@@ -92,6 +93,9 @@ class Runner:
 
     def way(self, instance: str, verb: Verb) -> Way:
         """Whether a call would be made for it: not without an id, nor without the key of its account."""
+        from gpu_tui.core.ladder import Way
+        from gpu_tui.providers.inside import NO_PROGRAM
+
         try:
             provider = self._provider(self._view(instance).instance)
         except KeyError:
@@ -107,6 +111,8 @@ class Runner:
 
     def look(self, instance: str) -> Coroutine[Any, Any, None] | None:
         """What must be asked of the box before its verbs are listed, or None: whether it has a program that ends it."""
+        from gpu_tui.providers.inside import Inside
+
         try:
             provider = self._provider(self._view(instance).instance)
         except KeyError:
@@ -115,6 +121,8 @@ class Runner:
         return self._look(instance, provider) if live and isinstance(provider, Inside) else None
 
     async def _look(self, instance: str, provider: Inside) -> None:
+        from gpu_tui.providers.inside import NO_PROGRAM
+
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK):
                 state = await provider.look_inside()
@@ -138,6 +146,8 @@ class Runner:
 
     def open(self, instance: str, verb: str) -> Climb:
         """Start climbing; raises nothing: a refusal is a closed view with its reason."""
+        from gpu_tui.core.gate import Gate
+
         refusal = None
         row: Verb | None = None
         try:
@@ -161,6 +171,8 @@ class Runner:
 
         With `cells` it is about these alone, and the outcome is `cells-verified`. UnknownCells for other names.
         """
+        from gpu_tui.core.gate import Gate
+
         only = tuple(sorted(set(cells)))
         async for view in self._climb(Gate(instance, only=only), None).views():
             yield view
@@ -170,18 +182,24 @@ class Runner:
         return self.read_only or self._view(instance).instance.read_only
 
     def _climb(self, gate: Gate, refusal: str | None) -> Climb:
+        from gpu_tui.teardown.act import Pace
+        from gpu_tui.teardown.climb import Climb
+
         return Climb(
             gate,
             self._gather,
             self.journal,
             self.clock,
-            self.pace,
+            self.pace or Pace(),
             refusal=refusal,
             told=self._told,
             ended=self.ended,
         )
 
     def _kept(self, instance: str) -> Hashed:
+        from gpu_tui.teardown.hash_file import hash_file_of
+        from gpu_tui.teardown.inventory import Hashed
+
         return Hashed(hash_file_of(self.journal.path.parent / "hashes", instance))
 
     def _told(self, instance: str, state: ProviderState) -> None:
@@ -194,6 +212,8 @@ class Runner:
         return providers(instance) if callable(providers) else providers[instance.name]
 
     def _gather(self, instance: str, share: Callable[[Transfer], None]) -> Gather:
+        from gpu_tui.teardown.gather import Gather
+
         described = self._view(instance).instance
         return Gather(
             name=instance,

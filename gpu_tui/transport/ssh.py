@@ -11,6 +11,7 @@ import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import asyncssh
 from asyncssh.public_key import (
@@ -21,7 +22,7 @@ from asyncssh.public_key import (
 
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import Prompter
-from gpu_tui.transport import keys, openssh, patience
+from gpu_tui.transport import keys, patience
 from gpu_tui.transport.access import Route, routes_to
 from gpu_tui.transport.base import (
     LinkError,
@@ -38,7 +39,6 @@ from gpu_tui.transport.keepalive import Keepalive
 from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login, Stage
 from gpu_tui.transport.names import Names, connected
-from gpu_tui.transport.openssh import OpenSshConnection
 from gpu_tui.transport.own_ssh import Answers
 from gpu_tui.transport.pattern import chosen
 from gpu_tui.transport.prompts import ASKER, Desk
@@ -46,6 +46,9 @@ from gpu_tui.transport.proxy import Proxy, shut
 from gpu_tui.transport.read_files import Read, mendable, noting
 from gpu_tui.transport.ssh_config import UserConfig
 from gpu_tui.transport.ssh_options import connect_options
+
+if TYPE_CHECKING:
+    from gpu_tui.transport.openssh import OpenSshConnection
 
 # AES-GCM first: on servers without strict key exchange it is not open to Terrapin, and it is twice
 # as fast as the default.
@@ -98,6 +101,8 @@ class SshTransport:
         why = next((host.via for host in (route, *chain) if host.via), None)
         if why is None or instance.ssh.transport == "direct":
             return await self._connect(instance, chain, route)
+        from gpu_tui.transport import openssh
+
         behind = chain[-1].where if chain else None
         async with self._doors.through(instance.name, route.where, behind):
             return await openssh.connect(instance.ssh, (*chain, route), why)

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from gpu_tui.places import config_dir
 from gpu_tui.resources import themes_dir
 from gpu_tui.settings import ConfigError, load_config
-from gpu_tui.wiring.hand import keys_of
-from gpu_tui.wiring.looks import IN_CONFIG
 
 
 def misfits(env: Mapping[str, str]) -> Iterator[Exception]:
@@ -18,6 +16,8 @@ def misfits(env: Mapping[str, str]) -> Iterator[Exception]:
     """
     config = load_config(env)
     if config.keys:
+        from gpu_tui.wiring.hand import keys_of
+
         try:
             keys_of(config, env)
         except ConfigError as error:
@@ -25,6 +25,7 @@ def misfits(env: Mapping[str, str]) -> Iterator[Exception]:
     if config.theme:
         from gpu_tui.ui.theme import ThemeError, named
         from gpu_tui.ui.theme_file import load_themes
+        from gpu_tui.wiring.looks import IN_CONFIG
 
         try:
             named(load_themes(themes_dir(), config_dir(env) / "themes"), config.theme, IN_CONFIG)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpu_tui import settings, user_rules
 from gpu_tui.collect.provider_watch import ProviderWatch
@@ -15,24 +16,27 @@ from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Fleet, Instance
-from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
 from gpu_tui.core.logs import LogSource
-from gpu_tui.core.ports import FleetControl, Prompter
 from gpu_tui.core.profile import Profile
 from gpu_tui.parse.log_reader import warm_up
-from gpu_tui.providers.base import AccountReader, Means, Provider
+from gpu_tui.providers.base import Means
 from gpu_tui.providers.registry import account_readers, provider_for
-from gpu_tui.recording.tape import TapeWriter
 from gpu_tui.state.store import Store
-from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.ends import EndWatch
 from gpu_tui.teardown.runner import Runner
+from gpu_tui.transport.base import Transport
 from gpu_tui.transport.local import HereOrThere
-from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
 from gpu_tui.wiring.kept import Kept, open_kept
 from gpu_tui.wiring.programs import here, on_box
 from gpu_tui.wiring.secret import secrets_held
+
+if TYPE_CHECKING:
+    from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
+    from gpu_tui.core.ports import FleetControl, Prompter
+    from gpu_tui.providers.base import AccountReader, Provider
+    from gpu_tui.recording.tape import TapeWriter
+    from gpu_tui.state.views import InstanceView
 
 RELOAD_SECONDS = 2.0
 LOOK_SECONDS = 0.1
@@ -131,13 +135,16 @@ async def open_fleet(
         profiles, config, store = shelf.profiles, kept.config, kept.store
         tap = Tap(store, tape)
         transport = SshTransport(prompter)
-        ways = HereOrThere(transport)
+        ways: Transport = HereOrThere(transport)
+        if tape is not None:
+            from gpu_tui.transport.record import RecordingTransport
+
+            ways = RecordingTransport(ways, tape)
         # In a thread, and before the first log line: compiling many rules would block the event loop.
         own_rules = await asyncio.to_thread(user_rules.complaints)
         for complaint in (*shelf.complaints, *own_rules):
             tap(Noted(None, clock.now(), complaint))
-        taped = RecordingTransport(ways, tape) if tape is not None else ways
-        supervisor = Supervisor(fleet, taped, tap, clock, before=store.runs_before)
+        supervisor = Supervisor(fleet, ways, tap, clock, before=store.runs_before)
 
         def provider_of(instance: Instance) -> Provider:
             name = instance.name

@@ -14,7 +14,6 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.state.settled import settled
 from gpu_tui.state.views import FleetView
 from gpu_tui.transport.tty import TtyPrompter
-from gpu_tui.wiring.alerts import channels_seen
 from gpu_tui.wiring.fleet import Room, open_fleet
 
 CHECK_LIMIT = 30.0
@@ -48,8 +47,11 @@ async def collect_once(
     prompter = TtyPrompter.here()
     async with open_fleet(fleet, read_only=True, state=state, prompter=prompter) as (room, tap):
         alerts = settings.load_config(os.environ).alerts
-        seen = await asyncio.to_thread(channels_seen, alerts, room.clock.now(), state)
-        room.store.apply(seen)
+        if alerts.command or alerts.webhook is not None:
+            from gpu_tui.wiring.alerts import channels_seen
+
+            seen = await asyncio.to_thread(channels_seen, alerts, room.clock.now(), state)
+            room.store.apply(seen)
         deadline = Deadline(room.clock, limit, prompter)
         answered: float | None = None  # since when every reading but the logs has arrived
         while (left := deadline.left()) > 0:

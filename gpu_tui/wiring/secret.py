@@ -8,8 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 
-from gpu_tui.alerts.ways import secret_of, url_of
-from gpu_tui.alerts.webhook import WebhookRefused, secret_pieces
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.redact import redact
 from gpu_tui.parse.config_file import Alerts
@@ -47,6 +45,9 @@ def secrets_of(fleet: Fleet, alerts: Alerts) -> list[str]:
     names = {instance.provider.key_env for instance in fleet.instances}
     values = [value for name in names if name and (value := os.environ.get(name))]
     if alerts.webhook is not None:
+        from gpu_tui.alerts.ways import secret_of, url_of
+        from gpu_tui.alerts.webhook import WebhookRefused, secret_pieces
+
         with suppress(WebhookRefused):
             url = url_of(alerts, os.environ)
             # A word of the path, like open-apis, is none; a token has a digit.

@@ -31,7 +31,7 @@ from gpu_tui.core.speech import LANGUAGES
 from gpu_tui.parse import config_file, profile_words, scheduler
 from gpu_tui.parse.triage import rule_file
 from gpu_tui.parse.triage.labels import LABELS
-from gpu_tui.providers.registry import APIS, BY_BOX, PLATFORMS
+from gpu_tui.providers.registry import BY_BOX, PLATFORMS, SCHEDULERS
 from gpu_tui.recording import tape
 from gpu_tui.resources import profile_files, profiles_dir, read_profile, themes_dir
 from gpu_tui.state.prometheus import FAMILIES, PREFIX
@@ -339,7 +339,7 @@ def _platforms() -> dict[str, object]:
         found[name] = {
             "kind": profile.kind,
             "account listed": name in PLATFORMS,
-            "api": name in APIS,
+            "api": name in PLATFORMS or name in SCHEDULERS,
             "from the box": name in BY_BOX,
             "clocks": sorted(clock.id for clock in profile.clocks),
             "tiers": sorted(tier.id for tier in profile.storage),
