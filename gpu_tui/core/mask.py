@@ -53,7 +53,7 @@ def masked(value: T, mask: Callable[[str], str]) -> T:
 
 
 def _masked(value: Any, mask: Callable[[str], str]) -> Any:
-    if isinstance(value, Enum):
+    if value is None or isinstance(value, Enum | int | float):
         return value
     if isinstance(value, str):
         return mask(value)

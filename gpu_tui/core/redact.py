@@ -215,7 +215,8 @@ _SHAPES = (
     ("private key", r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*"),
     ("", r"^(?![0-9a-fA-F]+$)(?=\S*[A-Z])(?=\S*[a-z])[A-Za-z0-9+/]{64,76}={0,2}$"),
 )
-_SECRET = tuple((needs.split(), shape) for needs, shape in _SHAPES)
+_SECRET = tuple((frozenset(needs.split()), shape) for needs, shape in _SHAPES)
+_NEEDS = tuple({need for needs, _ in _SECRET for need in needs})
 
 
 @cache
@@ -243,10 +244,9 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
 def _worth(text: str) -> list[re.Pattern[str]]:
     """The shapes of which one of the words that they need is in the text."""
     low = text.lower()
+    there = {need for need in _NEEDS if need in low}
     return [
-        _compiled(shape)
-        for needs, shape in _SECRET
-        if not needs or any(need in low for need in needs)
+        _compiled(shape) for needs, shape in _SECRET if not needs or not there.isdisjoint(needs)
     ]
 
 
