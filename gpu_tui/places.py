@@ -50,6 +50,11 @@ def user_home(env: Mapping[str, str]) -> Path:
         raise NoHome from None
 
 
+def expand_home(text: str, home: Path) -> Path:
+    """A local path with a leading `~` replaced."""
+    return home / text[2:] if text == "~" or text.startswith("~/") else Path(text)
+
+
 def xdg(env: Mapping[str, str], name: str, fallback: str) -> Path:
     """An XDG base directory; a relative value counts as not set, as the standard says."""
     value = env.get(name, "")

@@ -9,21 +9,26 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpu_tui.core.fleet import Fleet, Instance, Results, SshAccess
-from gpu_tui.core.profile import Profile, all_signs, scheduler_of
-from gpu_tui.parse.box_paths import BoxPaths
-from gpu_tui.parse.config_file import ConfigError, UserConfig, parse_config
-from gpu_tui.parse.fleet_file import FALLBACK_PLATFORM, FleetError, expand_home, parse_fleet
-from gpu_tui.parse.host import AddressError, HostAddress, parse_host
-from gpu_tui.parse.yaml_strict import LARGEST_BYTES, SourceError, did_you_mean
-from gpu_tui.places import config_dir, make_private, user_home, xdg
-from gpu_tui.resources import load_profiles
+from gpu_tui.parse.yaml_strict import (
+    LARGEST_BYTES,
+    ConfigError,
+    FleetError,
+    SourceError,
+    did_you_mean,
+)
+from gpu_tui.places import config_dir, expand_home, make_private, user_home, xdg
+
+if TYPE_CHECKING:  # every command imports this module; few of them read a fleet before they run
+    from gpu_tui.core.fleet import Fleet
+    from gpu_tui.core.profile import Profile
+    from gpu_tui.parse.config_file import UserConfig
+    from gpu_tui.parse.host import HostAddress
 
 __all__ = [
     "ConfigError",
     "FleetError",
-    "UserConfig",
     "config_dir",
     "config_path",
     "find_fleet",
@@ -58,6 +63,8 @@ def find_fleet(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path 
 
 def load_fleet(path: Path, profiles: Mapping[str, Profile]) -> Fleet:
     """The fleet in `path`. Raises FleetError."""
+    from gpu_tui.parse.fleet_file import parse_fleet
+
     return parse_fleet(read_text(path, FleetError), path, profiles, user_home(os.environ))
 
 
@@ -68,6 +75,12 @@ def fleet_of_hosts(
 
     Without a `platform` each is a bare box that may show which one it is.
     """
+    from gpu_tui.core.fleet import Instance, Results, SshAccess
+    from gpu_tui.core.profile import FALLBACK_PLATFORM, all_signs, scheduler_of
+    from gpu_tui.parse.box_paths import BoxPaths
+    from gpu_tui.parse.host import AddressError, parse_host
+    from gpu_tui.resources import load_profiles
+
     known = load_profiles() if profiles is None else profiles
     signs = all_signs(known) if platform is None else ()
     platform = platform or FALLBACK_PLATFORM
@@ -115,6 +128,8 @@ def load_config(env: Mapping[str, str]) -> UserConfig:
 
     A file that was named must be there. Raises ConfigError.
     """
+    from gpu_tui.parse.config_file import UserConfig, parse_config
+
     path = config_path(env)
     if not env.get("GPU_TUI_CONFIG") and not path.exists():
         return UserConfig()

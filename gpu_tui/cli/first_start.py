@@ -12,10 +12,10 @@ from pathlib import Path
 from gpu_tui.cli.init import SshHost, fleet_text, ssh_hosts
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.new_file import write_new
-from gpu_tui.parse.fleet_file import FleetError, parse_fleet
+from gpu_tui.parse.fleet_file import parse_fleet
 from gpu_tui.parse.host import AddressError, parse_host
 from gpu_tui.resources import load_profiles
-from gpu_tui.settings import user_home
+from gpu_tui.settings import FleetError, user_home
 
 FILE = "fleet.yaml"
 MOST_KNOWN = 50  # of known_hosts, which grows for ever

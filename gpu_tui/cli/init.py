@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpu_tui.core.profile import FALLBACK_PLATFORM
 from gpu_tui.core.speech import counted, say
 from gpu_tui.new_file import write_new
-from gpu_tui.parse.fleet_file import FALLBACK_PLATFORM, FleetError, parse_fleet
 from gpu_tui.parse.host import AddressError, parse_host
 from gpu_tui.parse.ssh_words import split
-from gpu_tui.settings import read_text, user_home
+from gpu_tui.settings import FleetError, read_text, user_home
 
-NAME = "init"
-HELP = "write a commented fleet.yaml from the hosts of ~/.ssh/config"
 EXAMPLE = "gpu-tui init --out fleet.yaml"
 
 DEEPEST_INCLUDE = 4
@@ -100,6 +98,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, prove that it loads, and say what is next."""
+    from gpu_tui.parse.fleet_file import parse_fleet
     from gpu_tui.resources import load_profiles
 
     out = Path(args.out).absolute()

@@ -169,6 +169,7 @@ def placed(tiers: tuple[Tier, ...], mounts: tuple[str, ...]) -> tuple[Tier, ...]
     )
 
 
+FALLBACK_PLATFORM = "generic-ssh"
 LOGIN_NODE = "slurm"  # the platform of boxes that hand out jobs and compute nothing
 
 

@@ -13,7 +13,7 @@ from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.parse.fields import Fields, choice_of, secretive, text_of
 from gpu_tui.parse.size import parse_size
 from gpu_tui.parse.threshold import parse_thresholds
-from gpu_tui.parse.yaml_strict import Node, SourceError, load
+from gpu_tui.parse.yaml_strict import ConfigError, Node, load
 
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
@@ -34,10 +34,6 @@ QUIET_LETS = ("fatal", "nothing")
 LOG_MEMORY = (16 * 10**6, 64 * 10**9)  # bytes, least and most: less holds no log, more is a slip
 ACCOUNTS = ("autodl", "lambda", "paperspace", "runpod", "vastai")  # whose API lists a whole account
 RECEIVER_NAMES = ("json", "slack", "discord", "feishu", "dingtalk", "wecom", "ntfy")
-
-
-class ConfigError(SourceError):
-    """The user's config file is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,16 +21,16 @@ from gpu_tui.core.fleet import (
     Roots,
     SshAccess,
 )
-from gpu_tui.core.profile import Profile, all_signs, scheduler_of
+from gpu_tui.core.profile import FALLBACK_PLATFORM, Profile, all_signs, scheduler_of
 from gpu_tui.parse.artifacts import parse_artifacts
 from gpu_tui.parse.box_paths import BoxPaths
 from gpu_tui.parse.fields import Fields, choice_of, text_of
 from gpu_tui.parse.host import AddressError, parse_host
 from gpu_tui.parse.provider_access import parse_provider
 from gpu_tui.parse.scheduler import parse_scheduler
-from gpu_tui.parse.yaml_strict import Node, SourceError, did_you_mean, load
+from gpu_tui.parse.yaml_strict import FleetError, Node, did_you_mean, load
+from gpu_tui.places import expand_home
 
-FALLBACK_PLATFORM = "generic-ssh"
 CLUSTER_PLATFORM = "kubernetes"  # of an instance that has no box
 FASTEST_POLL, SLOWEST_POLL = 0.2, 3_600.0
 SHORTEST_STALL = 10.0
@@ -61,10 +61,6 @@ QUEUE_KEYS = ("file", "log", "memory", "status", "status_command", "commands")
 _OWN = ("name", "host", "same_box")  # keys that cannot be a default
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", re.ASCII)
 _PRICE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([A-Z]{3})", re.ASCII)
-
-
-class FleetError(SourceError):
-    """The fleet file is wrong, or there is none: `text`, `file`, `line`, `column`, `next`."""
 
 
 def parse_fleet(text: str, path: Path, profiles: Mapping[str, Profile], home: Path) -> Fleet:
@@ -384,8 +380,3 @@ def _remote_path(node: Node, key: str) -> str:
 def _digits(text: str) -> str:
     found = re.search(r"[0-9]+(?:\.[0-9]+)?", text)
     return found.group(0) if found else "2.08"
-
-
-def expand_home(text: str, home: Path) -> Path:
-    """A local path with a leading `~` replaced."""
-    return home / text[2:] if text == "~" or text.startswith("~/") else Path(text)

@@ -79,6 +79,14 @@ class SourceError(Exception):
         return self.file
 
 
+class FleetError(SourceError):
+    """The fleet file is wrong, or there is none."""
+
+
+class ConfigError(SourceError):
+    """The user's config file is wrong."""
+
+
 Value = bool | int | float | str | tuple["Node", ...] | Mapping[str, "Node"] | None
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from gpu_tui import settings
 from gpu_tui.core.metrics import GPUS, SIGNS
-from gpu_tui.core.profile import LOGIN_NODE, Profile
+from gpu_tui.core.profile import FALLBACK_PLATFORM, LOGIN_NODE, Profile
 from gpu_tui.core.speech import counted, say
-from gpu_tui.parse.fleet_file import FALLBACK_PLATFORM
 from gpu_tui.state.settled import settled
 from gpu_tui.state.views import InstanceView, signs_of
 from gpu_tui.wiring.fleet import open_fleet

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gpu_tui.parse.config_file import Alerts, WebhookAddress, parse_config
+from gpu_tui.parse.config_file import Alerts, UserConfig, WebhookAddress, parse_config
 from gpu_tui.settings import (
     ConfigError,
     FleetError,
-    UserConfig,
     find_fleet,
     load_config,
     state_dir,
