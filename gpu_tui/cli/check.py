@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpu_tui import __version__
 from gpu_tui.cli.fitted import on_terminal
@@ -16,15 +17,13 @@ from gpu_tui.cli.trouble import shown
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say, told
-from gpu_tui.core.verdict import Verdict
 from gpu_tui.parse.config_file import Alerts
 from gpu_tui.settings import ConfigError, load_config
-from gpu_tui.state.contract import check_json, fleet_verdict, instance_json
-from gpu_tui.state.patrol import Tick, patrol_report, since_json
-from gpu_tui.state.views import FleetView
 
-NAME = "check"
-HELP = "one patrol tick over the whole fleet, for cron"
+if TYPE_CHECKING:
+    from gpu_tui.state.patrol import Tick
+    from gpu_tui.state.views import FleetView
+
 EXAMPLE = "gpu-tui check --json --fleet fleet.yaml"
 ALERT_SECONDS = 30.0
 STDOUT = "-"
@@ -88,6 +87,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _exit_code(view: FleetView) -> int:
     """0 healthy, 1 somebody must look, 2 nothing could be read. Where only a part cannot be told, 1."""
+    from gpu_tui.core.verdict import Verdict
+    from gpu_tui.state.contract import fleet_verdict
+
     verdict = fleet_verdict(view)
     if verdict != "cannot-tell":
         return 0 if verdict == "healthy" else 1
@@ -131,6 +133,9 @@ def _alerts() -> Alerts:
 
 
 def _json(view: FleetView, last: Mapping[str, Tick]) -> str:
+    from gpu_tui.state.contract import check_json, instance_json
+    from gpu_tui.state.patrol import since_json
+
     made = check_json(view)
     rows = [
         {**instance_json(one), "since_last": since_json(one, last.get(one.name))}
@@ -146,6 +151,8 @@ def _prometheus(view: FleetView, last: Mapping[str, Tick]) -> str:
 
 
 def _text(view: FleetView, last: Mapping[str, Tick]) -> str:
+    from gpu_tui.state.patrol import patrol_report
+
     first, *rest = patrol_report(view, last)
     return "\n".join([f"gpu-tui check {rfc3339(view.taken_at)}: {first}", *rest])
 

@@ -9,26 +9,23 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.streams import only_one
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
-from gpu_tui.core.facts import span
-from gpu_tui.core.fleet import Instance
 from gpu_tui.core.marks import WORDS, anchor_of, refuse
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import headed, listed, say, told
 from gpu_tui.parse.moment import FORMS, parse_moment
-from gpu_tui.resources import load_profiles
 from gpu_tui.settings import FleetError, state_dir
-from gpu_tui.state.calendar import calendar, deadlines, save
-from gpu_tui.state.contract import clock_json
 from gpu_tui.state.history import SqliteHistory
-from gpu_tui.state.views import FleetView
 
-NAME = "clocks"
-HELP = "all danger clocks; `clocks mark NAME stopped TIME` sets one by hand"
+if TYPE_CHECKING:
+    from gpu_tui.core.fleet import Instance
+    from gpu_tui.state.views import FleetView
+
 EXAMPLE = "gpu-tui clocks --ics deadlines.ics; gpu-tui clocks mark autodl-2 stopped 3h ago"
 WIDTH = 300
 STDOUT = "-"
@@ -65,6 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the clocks, write the calendar, or keep a mark."""
+    from gpu_tui.state.calendar import calendar
+    from gpu_tui.state.contract import clock_json
+
     only_one(args.json, args.ics == STDOUT)
     fleet = fleet_of(args)
     if args.action is not None:
@@ -130,12 +130,16 @@ def _when(clock: DangerClock, now: float) -> str:
 
 
 def _span(seconds: float) -> str:
+    from gpu_tui.core.facts import span
+
     days = seconds / 86400
     return say("{days} days", days=f"{days:.1f}") if days >= 2 else span(seconds)
 
 
 def _calendar(path: Path, view: FleetView) -> None:
     """Write it; what could not be asked is said, for its deadlines are not in there."""
+    from gpu_tui.state.calendar import deadlines, save
+
     count = save(path, view)
     one = say("1 deadline in {path}", path=path)
     many = say("{number} deadlines in {path}", number=count, path=path)
@@ -163,6 +167,7 @@ def _history() -> Iterator[SqliteHistory]:
 
 
 def _mark(args: argparse.Namespace, instance: Instance) -> int:
+    from gpu_tui.resources import load_profiles
     from gpu_tui.wiring.clock import SystemClock
 
     now = SystemClock().now()
@@ -180,6 +185,8 @@ def _mark(args: argparse.Namespace, instance: Instance) -> int:
 
 
 def _unmark(args: argparse.Namespace, instance: Instance) -> int:
+    from gpu_tui.resources import load_profiles
+
     profile = load_profiles().get(instance.platform)
     with _history() as history:
         marked = [

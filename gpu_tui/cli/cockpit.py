@@ -7,8 +7,6 @@ import argparse
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
 
-NAME = "cockpit"
-HELP = "open the cockpit (what `gpu-tui` alone does)"
 EXAMPLE = "gpu-tui --fleet fleet.yaml"
 
 

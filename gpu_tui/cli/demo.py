@@ -8,16 +8,17 @@ import shlex
 import signal
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpu_tui.cli.journal import tell_of_a_place_that_goes
 from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.core.speech import say
 from gpu_tui.demo.cast import SEATS, STARS
-from gpu_tui.demo.fleet import Demo, DemoFailed, running_fleet
 from gpu_tui.settings import state_dir
 
-NAME = "demo"
-HELP = "open the cockpit on simulated boxes behind real SSH servers on loopback"
+if TYPE_CHECKING:
+    from gpu_tui.demo.fleet import Demo
+
 EXAMPLE = "gpu-tui demo --tour"
 
 
@@ -51,6 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Raise the boxes, then open the cockpit on them or wait."""
+    from gpu_tui.demo.fleet import DemoFailed, running_fleet
+
     if not args.boxes_only:
         from gpu_tui.wiring import need_terminal  # --boxes-only must not pay for the screen
 

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.streams import only_one
 from gpu_tui.cli.trouble import words_of
-from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import SKEW, Level, level, share
-from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER, SIGNS
-from gpu_tui.core.mount_state import MountFault
 from gpu_tui.core.plain import plain
-from gpu_tui.core.readings import NO_PATH, GpuTable, Memory, Mount
 from gpu_tui.core.remedies import remedy
-from gpu_tui.core.sample import Absent, Track
+from gpu_tui.core.sample import Absent
 from gpu_tui.core.speech import say, told
-from gpu_tui.core.ssh_route import SshRoute
 from gpu_tui.new_file import write_new
-from gpu_tui.parse.df import is_missing
 from gpu_tui.settings import must_not_act
-from gpu_tui.state.views import FleetView, InstanceView, signs_of
 
-NAME = "doctor"
-HELP = "audit the way to each box, what it can tell, and this machine"
+if TYPE_CHECKING:
+    from gpu_tui.core.fleet import Fleet
+    from gpu_tui.core.jobs import JobTable
+    from gpu_tui.core.mount_state import MountFault
+    from gpu_tui.core.profile import Sign
+    from gpu_tui.core.readings import GpuTable, Host, Memory, Mount
+    from gpu_tui.core.sample import Track
+    from gpu_tui.core.ssh_route import SshRoute
+    from gpu_tui.core.sweep import Roster
+    from gpu_tui.state.views import FleetView, InstanceView
+
 EXAMPLE = "gpu-tui doctor --bundle; gpu-tui doctor my-box --route"
 
 STDOUT = "-"
@@ -239,9 +241,12 @@ def _standing(place: Path) -> Path:
 
 def box_items(box: InstanceView) -> Iterator[Item]:
     """What is about one box, in the order in which things can fail."""
+    from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER, SIGNS
+    from gpu_tui.state.views import signs_of
+
     name, link = box.name, box.link
     if box.instance.here:
-        yield _cluster_item(box)
+        yield _cluster_item(box, box.track(KUBERNETES))
         return
     if not link.live:
         where = f" at {link.hop}" if link.hop else ""
@@ -254,21 +259,21 @@ def box_items(box: InstanceView) -> Iterator[Item]:
     yield Item(name, "ssh", "ok", f"connected{took}{via}")
     if link.host_key:
         yield Item(name, "host key", "ok", link.host_key)
-    yield _shell_item(box)
-    yield from _platform_items(box)
+    yield _shell_item(name, box.track(HOST))
+    yield from _platform_items(name, signs_of(box.track(SIGNS).value, box.track(GPUS).value))
     yield _gpu_item(name, box.track(GPUS))
     yield _memory_item(name, box.track(MEMORY))
     yield from _mount_items(name, box.track(MOUNTS), box.instance.mounts, box.mount_faults)
-    yield _skew_item(box)
+    yield _skew_item(box, box.track(HOST))
     if box.instance.queue.file:
-        yield _roster_item(box)
+        yield _roster_item(name, box.track(ROSTER), box.instance.queue.file)
     if box.instance.scheduler == "kubernetes":
-        yield _cluster_item(box)
+        yield _cluster_item(box, box.track(KUBERNETES))
 
 
-def _cluster_item(box: InstanceView) -> Item:
+def _cluster_item(box: InstanceView, track: Track[JobTable]) -> Item:
     """What kubectl says of the namespace."""
-    track, link, scope = box.track(KUBERNETES), box.link, box.instance.scheduler_scope
+    link, scope = box.link, box.instance.scheduler_scope
     where = f"{scope.context or 'current context'}, namespace {scope.namespace or 'of the context'}"
     if box.instance.here and not link.live:
         hint = link.next or "Try the same kubectl by hand."
@@ -281,21 +286,19 @@ def _cluster_item(box: InstanceView) -> Item:
     return Item(box.name, "kubectl", "ok", f"{len(track.value.jobs)} jobs and pods in {where}")
 
 
-def _shell_item(box: InstanceView) -> Item:
-    track = box.track(HOST)
+def _shell_item(name: str, track: Track[Host]) -> Item:
     if track.value is not None:
-        return Item(box.name, "sh", "ok", "a POSIX sh answers")
+        return Item(name, "sh", "ok", "a POSIX sh answers")
     hint = "The login shell must let `exec /bin/sh -s` through."
-    return Item(box.name, "sh", "unknown", track.why or "no answer", hint)
+    return Item(name, "sh", "unknown", track.why or "no answer", hint)
 
 
-def _platform_items(box: InstanceView) -> Iterator[Item]:
+def _platform_items(box: str, signs: Sequence[Sign]) -> Iterator[Item]:
     """What it shows to be, where nobody named a platform."""
-    signs = signs_of(box.track(SIGNS).value, box.track(GPUS).value)
     for name in dict.fromkeys(sign.platform for sign in signs):
         shown = next(sign.name for sign in signs if sign.platform == name)
         hint = f"Write platform: {name}: its clocks, disks and way to stop count only then."
-        yield Item(box.name, "platform", "warn", f"it looks like {name}: it has {shown}", hint)
+        yield Item(box, "platform", "warn", f"it looks like {name}: it has {shown}", hint)
 
 
 def _gpu_item(name: str, track: Track[GpuTable]) -> Item:
@@ -338,6 +341,9 @@ def _mount_items(
     named: tuple[str, ...],
     faults: Mapping[str, MountFault],
 ) -> Iterator[Item]:
+    from gpu_tui.core.readings import NO_PATH
+    from gpu_tui.parse.df import is_missing
+
     if track.value is None:
         yield Item(name, "mounts", "unknown", track.why or "not read")
         return
@@ -368,8 +374,8 @@ def _mount_items(
             yield Item(name, f"{axis} of {mount.path}", status, f"{part:.0%} used", hint)
 
 
-def _skew_item(box: InstanceView) -> Item:
-    skew, good = box.clock_skew, box.track(HOST).good
+def _skew_item(box: InstanceView, host: Track[Host]) -> Item:
+    skew, good = box.clock_skew, host.good
     if skew is None and good is not None:
         late = f"{good.taken_at - box.link.since:.0f} s"
         said = f"the box's time came up to {late} late: whether its clock is off is not known"
@@ -382,19 +388,20 @@ def _skew_item(box: InstanceView) -> Item:
     return Item(box.name, "clock", "warn", f"{skew:+.0f} s from this machine's", hint)
 
 
-def _roster_item(box: InstanceView) -> Item:
-    track, file = box.track(ROSTER), box.instance.queue.file
+def _roster_item(name: str, track: Track[Roster], file: str) -> Item:
     if track.value is not None:
-        return Item(box.name, "queue", "ok", f"{len(track.value.cells)} cells in {file}")
+        return Item(name, "queue", "ok", f"{len(track.value.cells)} cells in {file}")
     hint = "Check queue.file in the fleet file."
     status = "fail" if isinstance(track.latest, Absent) else "unknown"
-    return Item(box.name, "queue", status, track.why or f"{file} was not read", hint)
+    return Item(name, "queue", status, track.why or f"{file} was not read", hint)
 
 
 def _installed(package: str) -> str | None:
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return None
 
 

@@ -6,10 +6,7 @@ import argparse
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.core.speech import counted, say
-from gpu_tui.exporter import NotLoopback, address_of
 
-NAME = "exporter"
-HELP = "serve the fleet's metrics to Prometheus, on loopback"
 EXAMPLE = "gpu-tui exporter --listen 127.0.0.1:9841 --fleet fleet.yaml"
 
 
@@ -43,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _address(text: str) -> tuple[str, int]:
+    from gpu_tui.exporter import NotLoopback, address_of
+
     try:
         return address_of(text)
     except NotLoopback as error:

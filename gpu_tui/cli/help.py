@@ -12,8 +12,6 @@ from pathlib import Path
 from gpu_tui.cli.manual import rendered
 from gpu_tui.core.speech import language, say
 
-NAME = "help"
-HELP = "the manual, a page at a time: fleet, keys, teardown, logs, replay, and more"
 EXAMPLE = "gpu-tui help runners"
 PAGES = Path(__file__).resolve().parent.parent / "help"
 TOPICS = (

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from gpu_tui.core.ending import OpenEnd
     from gpu_tui.teardown.journal import Journal, Record
 
-NAME = "journal"
 RECORDS_TOLD = 60  # at the end of a demo: three whole ladders
-HELP = "show the teardown journal, check that nobody changed it, or state how a teardown ended"
 EXAMPLE = "gpu-tui journal autodl-1 --check"
 BROKEN = 1
 

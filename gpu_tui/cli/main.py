@@ -1,7 +1,8 @@
 """From an argument list to one command's exit code.
 
-A command is a module of this package with NAME, HELP, EXAMPLE, `configure(parser)` and `run(args)`.
-Only the module that is asked for is imported; each imports what is heavy inside `run`.
+A command is a module of this package with EXAMPLE, `configure(parser)` and `run(args)`.
+Only the module that is asked for is imported; each imports what is heavy inside `run`, because a TAB waits for
+`configure`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import argparse
 import difflib
 import gc
 import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -35,30 +35,31 @@ if TYPE_CHECKING:
     from gpu_tui.parse.triage.rule_set import RuleSet
     from gpu_tui.user_rules import Loaded
 
-COMMANDS = (
-    "watch",
-    "demo",
-    "init",
-    "doctor",
-    "check",
-    "sweep",
-    "triage",
-    "verify",
-    "pull",
-    "clocks",
-    "journal",
-    "profiles",
-    "exporter",
-    "record",
-    "replay",
-    "report",
-    "serve",
-    "completion",
-    "help",
-)
+COMMANDS: Mapping[str, str] = {  # each with one line about it
+    "watch": "open the cockpit on these hosts, without a fleet file",
+    "demo": "open the cockpit on simulated boxes behind real SSH servers on loopback",
+    "init": "write a commented fleet.yaml from the hosts of ~/.ssh/config",
+    "doctor": "audit the way to each box, what it can tell, and this machine",
+    "check": "one patrol tick over the whole fleet, for cron",
+    "sweep": "the whole sweep: every cell, when it ends, what it costs, what to move",
+    "triage": "classify the lines of a log, from a file or standard input",
+    "verify": "check a local directory of results: roster, sizes, hashes, and every checkpoint loads",
+    "pull": "pull, match and load the results of one instance, without teardown",
+    "clocks": "all danger clocks; `clocks mark NAME stopped TIME` sets one by hand",
+    "journal": "show the teardown journal, check that nobody changed it, or state how a teardown ended",
+    "profiles": "the facts of each platform, and which of them need a fresh look",
+    "exporter": "serve the fleet's metrics to Prometheus, on loopback",
+    "record": "record every byte and event of a fleet, to be replayed",
+    "replay": "open the cockpit on a recording: pause, speed, seek, next finding",
+    "report": "the hand-over: what runs where, verified or not, deadlines, how each queue goes on",
+    "serve": "the cockpit in a browser: this machine only, read-only, unless asked otherwise",
+    "completion": "what bash, zsh or fish needs to complete commands, flags and names",
+    "help": "the manual, a page at a time: fleet, keys, teardown, logs, replay, and more",
+}
 # The triage rules of this process; empty until the first line is judged.
 _loaded_rules: list[Loaded] = []
 COCKPIT = "cockpit"  # what runs when no command is named
+COCKPIT_HELP = "open the cockpit (what `gpu-tui` alone does)"
 # Objects made before the collector looks: of what modules bring nothing is garbage.
 LOADING = 50_000
 
@@ -85,8 +86,6 @@ UNHEARD = 141
 class Command(Protocol):
     """What a module of this package must have to be a command."""
 
-    NAME: str
-    HELP: str
     EXAMPLE: str
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
@@ -147,6 +146,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     gc.set_threshold(LOADING, *gc.get_threshold()[1:])
     streams.mend()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks on TAB
+        from gpu_tui.cli.completion import complete
+
+        _choose_language([])
+        complete()
     set_rule_source(_triage_rules)
     try:
         code = _dispatch(words)
@@ -183,32 +187,27 @@ def _print_slow_patterns() -> None:
             print(f"gpu-tui: {plain(told(sentence), 400)}", file=sys.stderr)
 
 
-def available() -> dict[str, Command]:
-    """Every command whose module is there and imports, by name, in the order of the help."""
-    found: dict[str, Command] = {}
-    for name in COMMANDS:
-        if importlib.util.find_spec(_module(name)) is not None:
-            found[name] = command(name)
-    return found
-
-
 def command(name: str) -> Command:
     """The module of one command."""
-    return cast("Command", importlib.import_module(_module(name)))
+    return cast("Command", importlib.import_module(f"gpu_tui.cli.{name}"))
 
 
 def parser_of(name: str) -> Parser:
     """The complete parser of one command."""
-    module = command(name)
-    prog = "gpu-tui" if name == COCKPIT else f"gpu-tui {name}"
     parser = Parser(
-        prog=prog,
-        description=_sentence(say(module.HELP)),
-        epilog=epilog(name, module.EXAMPLE),
+        prog="gpu-tui" if name == COCKPIT else f"gpu-tui {name}",
+        description=_sentence(say(COMMANDS.get(name, COCKPIT_HELP))),
+        epilog=epilog(name, command(name).EXAMPLE),
         formatter_class=Formatter,
         allow_abbrev=False,
     )
-    module.configure(parser)
+    configure(parser, name)
+    return parser
+
+
+def configure(parser: Parser, name: str) -> None:
+    """Add the arguments of one command, and those of every command."""
+    command(name).configure(parser)
     for group in parser._action_groups:
         group.title = say(group.title or "")
     taken = {option for action in parser._actions for option in action.option_strings}
@@ -225,7 +224,6 @@ def parser_of(name: str) -> Parser:
         )
     if "--debug" not in taken:
         parser.add_argument("--debug", action="store_true", help="show tracebacks")
-    return parser
 
 
 def _dispatch(words: list[str]) -> int:
@@ -278,7 +276,7 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
     for at, word in enumerate(words):
         if word.startswith("-") or (before and before[-1] in VALUE_FLAGS):
             before.append(word)
-        elif word in COMMANDS and importlib.util.find_spec(_module(word)) is not None:
+        elif word in COMMANDS:
             return word, before + words[at + 1 :]
         else:
             flag = before[-1] if before else ""
@@ -287,31 +285,26 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
                 raise UsageError(
                     f"there is no option {flag}", f"Did you mean {close[0]}? See: gpu-tui --help"
                 )
-            close = difflib.get_close_matches(word, available(), n=1, cutoff=NEAR)
+            close = difflib.get_close_matches(word, COMMANDS, n=1, cutoff=NEAR)
             hint = f"Did you mean `gpu-tui {close[0]}`?" if close else "See: gpu-tui --help"
             raise UsageError(f"there is no command {word!r}", hint)
     return None, before
 
 
 def _help() -> str:
-    rows = [(name, say(module.HELP)) for name, module in available().items()]
-    width = max(len(name) for name, _ in rows)
+    width = max(map(len, COMMANDS))
     lines = [
         say("usage: {usage}", usage="gpu-tui [COMMAND] [--fleet FILE] [--config FILE] [--debug]"),
         "",
         say("A terminal cockpit for people who babysit long GPU jobs on rented boxes."),
         say("Without a command it opens the cockpit on your fleet file."),
         "",
-        *(f"  {name:{width}}  {text}" for name, text in rows),
+        *(f"  {name:{width}}  {say(text)}" for name, text in COMMANDS.items()),
         "",
         say("Every command explains itself: gpu-tui COMMAND --help"),
         say("example: {example}", example="gpu-tui demo"),
     ]
     return "\n".join(lines)
-
-
-def _module(name: str) -> str:
-    return f"gpu_tui.cli.{name.replace('-', '_')}"
 
 
 def _sentence(text: str) -> str:

@@ -23,8 +23,6 @@ from gpu_tui.resources import (
     user_profiles_dir,
 )
 
-NAME = "profiles"
-HELP = "the facts of each platform, and which of them need a fresh look"
 EXAMPLE = "gpu-tui profiles show autodl --verb 关机"
 
 SHOWN = 6  # lines per kind of remark before `--all` is needed

@@ -20,8 +20,6 @@ from gpu_tui.settings import FleetError
 if TYPE_CHECKING:
     from gpu_tui.state.views import InstanceView
 
-NAME = "pull"
-HELP = "pull, match and load the results of one instance, without teardown"
 EXAMPLE = "gpu-tui pull autodl-1; gpu-tui pull autodl-1 --cells base,wide"
 CELLS_VERIFIED = 3  # exit code: every named cell is verified, and nothing is said of the others
 WORDS = {"passed": "passed  ", "blocked": "blocked ", "working": "working "}  # of one width

@@ -6,16 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-import humanize
-
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.core.speech import say
 from gpu_tui.parse.duration import DurationError, parse_duration
-from gpu_tui.recording.tape import MOST
 
-NAME = "record"
-HELP = "record every byte and event of a fleet, to be replayed"
 EXAMPLE = "gpu-tui record monday.tape --fleet fleet.yaml"
 
 
@@ -35,6 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record with the cockpit open, or without a screen where there is no terminal."""
+    import humanize
+
+    from gpu_tui.recording.tape import MOST
     from gpu_tui.wiring import run_cockpit, run_record
 
     fleet = fleet_of(args)

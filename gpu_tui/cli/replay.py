@@ -6,10 +6,7 @@ import argparse
 from pathlib import Path
 
 from gpu_tui.cli.look_args import add_look_arguments
-from gpu_tui.recording.player import PLACES, place_of
 
-NAME = "replay"
-HELP = "open the cockpit on a recording: pause, speed, seek, next finding"
 EXAMPLE = "gpu-tui replay monday.tape --at 10m --speed 10"
 
 
@@ -18,7 +15,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="what `gpu-tui record` wrote")
     parser.add_argument(
         "--at",
-        "--start",
         type=_place,
         default="start",
         metavar="PLACE",
@@ -38,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _place(text: str) -> str:
+    from gpu_tui.recording.player import PLACES, place_of
+
     try:
         place_of(text, 0.0, 0.0)
     except ValueError:

@@ -15,8 +15,6 @@ from gpu_tui.new_file import write_new
 from gpu_tui.places import make_private, own_command
 from gpu_tui.settings import FleetError
 
-NAME = "report"
-HELP = "the hand-over: what runs where, verified or not, deadlines, how each queue goes on"
 EXAMPLE = "gpu-tui report --out handover/"
 
 

@@ -12,8 +12,6 @@ from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.speech import language, say
 
-NAME = "serve"
-HELP = "the cockpit in a browser: this machine only, read-only, unless asked otherwise"
 EXAMPLE = "gpu-tui serve --demo"
 PORT = 8000
 INSTALL = "pip install 'textual-serve>=1.1.3,<2'"

@@ -8,21 +8,19 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.streams import only_one
-from gpu_tui.core.campaign import Outlook, Trust
-from gpu_tui.core.cell_export import to_csv, to_markdown
-from gpu_tui.core.cell_table import Order, Row, as_listed, columns_of, in_order, rows_of
-from gpu_tui.core.rebalance import Plan, suggest
 from gpu_tui.core.speech import say
 from gpu_tui.settings import FleetError
-from gpu_tui.state.sweep_contract import sweep_json
-from gpu_tui.state.sweep_outlook import sweep_outlook
-from gpu_tui.state.views import FleetView
 
-NAME = "sweep"
-HELP = "the whole sweep: every cell, when it ends, what it costs, what to move"
+if TYPE_CHECKING:
+    from gpu_tui.core.campaign import Outlook
+    from gpu_tui.core.cell_table import Row
+    from gpu_tui.core.rebalance import Plan
+    from gpu_tui.state.views import FleetView
+
 EXAMPLE = "gpu-tui sweep --csv cells.csv --sort psnr"
 WIDTH = 160  # columns where nothing says how many there are
 STDOUT = "-"
@@ -49,6 +47,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0; 2 where not one queue could be read."""
+    from gpu_tui.core.campaign import Trust
+    from gpu_tui.core.cell_export import to_csv, to_markdown
+    from gpu_tui.core.cell_table import as_listed, rows_of
+    from gpu_tui.core.rebalance import suggest
+    from gpu_tui.state.sweep_contract import sweep_json
+    from gpu_tui.state.sweep_outlook import sweep_outlook
+
     only_one(args.json, args.csv == STDOUT, args.markdown == STDOUT)
     fleet = fleet_of(args)
     for name in (args.csv, args.markdown):  # before boxes are asked for half a minute
@@ -74,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _sorted(rows: Sequence[Row], wanted: str | None, *, falling: bool) -> list[Row]:
     """By the column of that name: one of the table's own, else a metric."""
+    from gpu_tui.core.cell_table import Order, columns_of, in_order
+
     if wanted is None:
         return list(rows)
     columns = columns_of(rows)
@@ -106,6 +113,7 @@ def _text(view: FleetView, outlook: Outlook, plan: Plan | None, rows: list[Row])
     """The card as plain lines."""
     from rich.text import Text
 
+    from gpu_tui.core.cell_table import Order
     from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
     from gpu_tui.ui.text.sweep_table import sheet_of, table_head, table_row
 

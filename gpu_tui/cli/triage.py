@@ -12,20 +12,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from gpu_tui import user_rules
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.log_block import telling
-from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import counted, say, told
-from gpu_tui.parse.lines import clean
-from gpu_tui.parse.log_reader import LogReader
-from gpu_tui.state.traces import CellTrace
 
-NAME = "triage"
-HELP = "classify the lines of a log, from a file or standard input"
+if TYPE_CHECKING:
+    from gpu_tui.core.logs import LogLine, Progress
+    from gpu_tui.state.traces import CellTrace
+
 EXAMPLE = "gpu-tui triage --json runs/logs/no_aug.log"
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -74,6 +71,9 @@ def run(args: argparse.Namespace) -> int:
         from gpu_tui.cli import triage_rules
 
         return triage_rules.run(args)
+    from gpu_tui.core.log_block import telling
+    from gpu_tui.state.traces import CellTrace
+
     for complaint in user_rules.complaints():
         print(f"gpu-tui: {plain(told(complaint), 400)}", file=sys.stderr)
     seen: Counter[tuple[str, Severity]] = Counter()
@@ -165,6 +165,8 @@ def _open(name: str) -> BinaryIO:
     try:
         return Path(name).open("rb", buffering=0)
     except OSError as error:
+        from gpu_tui.parse.lines import clean
+
         raise UnreadableLog(
             f"cannot read {clean(name)}: {error.strerror}",
             "Name a log file, or - for standard input.",
@@ -173,6 +175,8 @@ def _open(name: str) -> BinaryIO:
 
 def _batches(source: BinaryIO) -> Iterator[Sequence[LogLine]]:
     """The lines that each chunk finishes, as soon as the chunk is there."""
+    from gpu_tui.parse.log_reader import LogReader
+
     reader = LogReader()
     chunk, chunks = source.read(CHUNK), 0
     as_utf8 = _from_utf16() if chunk.startswith(UTF16) else lambda raw: raw

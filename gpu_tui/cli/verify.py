@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import time
 from dataclasses import replace
@@ -15,8 +14,6 @@ from gpu_tui.core.speech import counted, listed, say, told
 if TYPE_CHECKING:
     from gpu_tui.teardown.audit import Audit
 
-NAME = "verify"
-HELP = "check a local directory of results: roster, sizes, hashes, and every checkpoint loads"
 EXAMPLE = "gpu-tui verify ./results --roster queue_1.txt"
 MATCH = {True: "equal", False: "DIFFERS", None: "-"}
 
@@ -119,6 +116,8 @@ def _report(args: argparse.Namespace, directory: Path) -> Audit:
         directory, manifest, roster, required=required, besides=besides, expect=args.expect,
         whole=not is_ours,
     )  # fmt: skip
+    import asyncio
+
     return asyncio.run(judged)
 
 

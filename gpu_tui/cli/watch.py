@@ -8,8 +8,6 @@ from gpu_tui.cli.as_text import cockpit_or_text
 from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.settings import fleet_of_hosts
 
-NAME = "watch"
-HELP = "open the cockpit on these hosts, without a fleet file"
 EXAMPLE = "gpu-tui watch autodl-1 ssh://root@203.0.113.5:2222 --platform autodl"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -10,12 +11,14 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from completed import completed
 
-from gpu_tui.cli.completion import FILES, SCRIPTS, offers
-from gpu_tui.cli.main import COMMANDS, available, main, parser_of
+from gpu_tui.cli.completion import SHELLS
+from gpu_tui.cli.main import COMMANDS, main, parser_of
 from gpu_tui.resources import profile_files
 
 FLEET = (
@@ -42,91 +45,113 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def words(*before: str) -> list[str]:
-    *earlier, start = before
-    return sorted(word for word, _ in offers(earlier, start))
-
-
 def test_every_command_and_each_of_its_flags_is_offered() -> None:
-    assert set(COMMANDS) <= set(words(""))
-    for name in available():
-        flags = {flag for action in parser_of(name)._actions for flag in action.option_strings}
-        assert {flag for flag in flags if flag.startswith("--")} == set(words(name, "--"))
+    assert set(completed("")) == set(COMMANDS)
+    for name in COMMANDS:
+        flags = set(re.findall(r"^  (--[a-z-]+)", parser_of(name).format_help(), re.MULTILINE))
+        assert flags | {"--help"} == set(completed(f"{name} --")), name
 
 
 def test_names_come_from_where_they_are_kept(place: Path) -> None:
-    assert words("pull", "") == ["alpha-1", "beta"]
-    assert words("pull", "be") == ["beta"]
-    assert words("clocks", "mark", "") == ["alpha-1", "beta"]
-    other = place / "other.yaml"
-    other.write_text(FLEET.replace("beta", "gamma"))
-    assert words("pull", "--fleet", str(other), "g") == ["gamma"]
-    assert set(words("--platform", "")) >= set(profile_files())
-    assert words("watch", "gpu-") == ["gpu-one", "gpu-two"]
-    assert "night" in words("demo", "--theme", "")
-    assert words("profiles", "show", "aut") == ["autodl"]
-    assert words("completion", "") == sorted(SCRIPTS)
-    assert words("help", "runn") == ["runners"]
-    assert words("replay", "") == [FILES]
-    assert words("--fleet", "") == [FILES]
-    assert words("clocks", "--fleet", str(other), "mark", "g") == ["gamma"]
-    assert words("triage", "x.log", "") == []
-    assert "--theme" not in words("demo", "--theme", "night", "--")
-
-
-def test_a_flag_and_its_value_may_be_one_word(place: Path) -> None:
+    assert completed("pull ") == ["alpha-1", "beta"]
+    assert completed("pull be") == ["beta"]
+    assert completed("clocks mark ") == ["alpha-1", "beta"]
     (place / "other.yaml").write_text(FLEET.replace("beta", "gamma"))
-    assert words("pull", "--fleet=other.yaml", "g") == ["gamma"]
-    assert words("demo", "--layout=q") == ["--layout=queue-first"]
-    assert words("pull", "--fleet=oth") == [FILES]
-    # bash makes three words of it, and completes the last one
-    assert words("pull", "--fleet", "=", "other.yaml", "g") == ["gamma"]
-    assert words("demo", "--layout", "=", "q") == ["queue-first"]
-    assert "queue-first" in words("demo", "--layout", "=")
+    assert completed("pull --fleet other.yaml g") == ["gamma"]
+    assert completed("pull --fleet=other.yaml g") == ["gamma"]
+    assert completed("--fleet other.yaml pull g") == ["gamma"]
+    assert completed("clocks --fleet other.yaml mark g") == ["gamma"]
+    assert set(completed("--platform ")) >= set(profile_files())
+    assert completed("watch gpu-") == ["gpu-one", "gpu-two"]
+    assert "night" in completed("demo --theme ")
+    assert completed("profiles show aut") == ["autodl"]
+    assert completed("completion ") == sorted(SHELLS)
+    assert completed("help runn") == ["runners"]
+    assert completed("replay ot") == ["other.yaml"]
+    assert completed("--fleet ot") == ["other.yaml"]
+    assert completed("triage x.log ") == []
+    assert "--theme" not in completed("demo --theme night --")
 
 
-def test_a_broken_fleet_file_offers_nothing_and_says_nothing(place: Path) -> None:
+def test_a_broken_fleet_file_offers_nothing(place: Path) -> None:
     (place / "fleet.yaml").write_text("instances: {")
-    done = subprocess.run(
-        ["gpu-tui", "completion", "words", "pull", ""], capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert completed("pull ") == []
+
+
+# Names that a shell would split, expand or run. A fleet file may hold any of them until it is validated.
+HOSTILE = ("x y", "x$(touch ran)", "x`touch ran`", "x;touch ran", "x'\"q", "x*", "x\\z", "x:1")
+FORGED = "x\n\x0b\t\x1b[31mtouch ran"
+
+
+@pytest.fixture
+def hostile(place: Path) -> Path:
+    rows = [{"name": name, "host": "h"} for name in (*HOSTILE, FORGED)]
+    (place / "fleet.yaml").write_text(json.dumps({"instances": rows}))
+    return place
+
+
+def test_names_with_control_characters_are_not_offered(hostile: Path) -> None:
+    assert len(completed("pull ")) == len(HOSTILE)
+
+
+BASH = """
+eval "$(gpu-tui completion bash)"
+ask() {
+    COMP_LINE="gpu-tui $1" COMP_POINT=$((8 + ${#1})) COMPREPLY=()
+    _python_argcomplete_gpu-tui gpu-tui
+    printf '%s\n' "${COMPREPLY[@]}"
+}
+"""
+
+
+def bash(script: str) -> list[str]:
+    done = subprocess.run(["bash", "-c", BASH + script], capture_output=True, text=True)
+    assert done.stderr == ""
+    return [row.rstrip() for row in done.stdout.splitlines()]
 
 
 def test_bash_completes(place: Path) -> None:
-    script = """
-eval "$(gpu-tui completion bash)"
-ask() { COMP_WORDS=(gpu-tui "$@"); COMP_CWORD=$#; _gpu_tui; echo "${COMPREPLY[*]}"; }
-complete -p gpu-tui
-ask pu; ask pull ""; ask demo --the; ask demo --theme am; ask pull --fleet fle
-ask demo --layout = lo; ask pull --fleet = fle; COMP_WORDS=(gpu-tui pull --fleet =); COMP_CWORD=3
-_gpu_tui; [[ " ${COMPREPLY[*]} " = *" fleet.yaml "* ]] && echo files
-"""
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
-        "complete -F _gpu_tui gpu-tui", "pull", "alpha-1 beta", "--theme", "amber", "fleet.yaml",
-        "log-first", "fleet.yaml", "files",
-    ]  # fmt: skip
+    rows = bash("""complete -p gpu-tui
+        ask pu; ask 'pull '; ask 'demo --the'; ask 'demo --theme am'; ask 'pull --fleet fle'
+        ask 'demo --layout=lo'; ask 'pull --fleet=fle'""")
+    assert rows == [
+        "complete -o nospace -F _python_argcomplete_gpu-tui gpu-tui",
+        *("pull", "alpha-1", "beta", "--theme", "amber", "fleet.yaml", "log-first", "fleet.yaml"),
+    ]
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
-def test_fish_completes(place: Path) -> None:
+def test_a_name_stays_one_word_of_bash(hostile: Path) -> None:
+    rows = bash("ask 'pull x'")
+    words = bash(f"printf '%s\\n' {' '.join(rows)}")
+    assert words == list(HOSTILE)
+    assert not (hostile / "ran").exists()
+
+
+def fish(*lines: str) -> list[list[str]]:
+    """The completions of each line."""
     script = "gpu-tui completion fish | source; " + "; echo ==; ".join(
-        f"complete -C '{line}'"
-        for line in (
-            "gpu-tui pu",
-            "gpu-tui pull ",
-            "gpu-tui --theme am",
-            "gpu-tui pull --fleet fle",
-            "gpu-tui demo --layout=lo",
-            "gpu-tui pull --fleet=fle",
-        )
+        f"complete -C '{line}'" for line in lines
     )
     done = subprocess.run(["fish", "-c", script], capture_output=True, text=True)
-    parts = [part.split() for part in done.stdout.split("==\n")]
-    assert parts[0][0] == "pull", done.stderr
-    assert parts[1:] == [
+    assert done.stderr == ""
+    return [part.splitlines() for part in done.stdout.split("==\n")]
+
+
+needs_fish = pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+
+
+@needs_fish
+def test_fish_completes(place: Path) -> None:
+    parts = fish(
+        "gpu-tui pu",
+        "gpu-tui pull ",
+        "gpu-tui --theme am",
+        "gpu-tui pull --fleet fle",
+        "gpu-tui demo --layout=lo",
+        "gpu-tui pull --fleet=fle",
+    )
+    assert parts[0] == [f"pull\t{COMMANDS['pull']}"]
+    assert [[row.strip() for row in rows] for rows in parts[1:]] == [
         ["alpha-1", "beta"],
         ["amber"],
         ["fleet.yaml"],
@@ -135,49 +160,77 @@ def test_fish_completes(place: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
-def test_zsh_completes_at_its_prompt(place: Path) -> None:
-    (place / ".zshrc").write_text(
-        "PS1='ready> '; unsetopt beep; autoload -Uz compinit; compinit -u -D\n"
-        'eval "$(gpu-tui completion zsh)"\n'
-    )
-    master, slave = pty.openpty()
-    shell = subprocess.Popen(
-        ["zsh", "-i"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-        env={**os.environ, "ZDOTDIR": str(place), "TERM": "xterm"},
-    )  # fmt: skip
-    os.close(slave)
-    said = ""
+@needs_fish
+def test_a_name_stays_one_word_of_fish(hostile: Path) -> None:
+    (rows,) = fish("gpu-tui pull x")  # fish itself escapes what it inserts
+    assert sorted(row.strip() for row in rows) == sorted(HOSTILE)
+    assert not (hostile / "ran").exists()
 
-    def until(wanted: str) -> str:
-        nonlocal said
-        ends = time.monotonic() + 60
+
+class Zsh:
+    """An interactive zsh that has been told of gpu-tui."""
+
+    def __init__(self, place: Path) -> None:
+        (place / ".zshrc").write_text(
+            "PS1='ready> '; unsetopt beep; autoload -Uz compinit; compinit -u -D\n"
+            'eval "$(gpu-tui completion zsh)"\n'
+        )
+        self._master, slave = pty.openpty()
+        self._shell = subprocess.Popen(
+            ["zsh", "-i"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            env={**os.environ, "ZDOTDIR": str(place), "TERM": "xterm"},
+        )  # fmt: skip
+        os.close(slave)
+        self._until("ready> ")
+
+    def shows(self, typed: str, wanted: str) -> str:
+        """Type on an empty line; the output from there to `wanted`, a pattern."""
+        os.write(self._master, f"\x15{typed}".encode())
+        return self._until(wanted)
+
+    def _until(self, wanted: str) -> str:
+        said, ends = "", time.monotonic() + 60
         while not re.search(wanted, said):
             assert time.monotonic() < ends, said
-            if select.select([master], [], [], 1)[0]:
-                said += os.read(master, 65_536).decode("utf-8", "replace")
-        seen, said = said, ""
-        return seen
+            if select.select([self._master], [], [], 1)[0]:
+                said += os.read(self._master, 65_536).decode("utf-8", "replace")
+        return said
 
-    try:
-        until("ready> ")
-        os.write(master, b"gpu-tui pull al\t")
-        until("alpha-1")
-        os.write(master, b"\x15gpu-tui pull \t")
-        listed = until(r"alpha-1[\s\S]*beta")
+    def close(self) -> None:
+        self._shell.kill()
+        self._shell.wait()
+        os.close(self._master)
+
+
+needs_zsh = pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+
+
+@needs_zsh
+def test_zsh_completes_at_its_prompt(place: Path) -> None:
+    with closing(Zsh(place)) as zsh:
+        zsh.shows("gpu-tui pull al\t", "alpha-1")
+        listed = zsh.shows("gpu-tui pull \t", r"alpha-1[\s\S]*beta")
         assert not re.search(r"(alpha-1)\s+\1", listed), "a name that says nothing more stands once"
-        os.write(master, b"\x15gpu-tui rec\t")
-        until("record")
-        os.write(master, b"\x15gpu-tui pull --fleet fle\t")
-        until(r"fleet\.yaml")
-        os.write(master, b"\x15gpu-tui pull --fleet=fle\t")
-        until(r"--fleet=fleet\.yaml")
-        os.write(master, b"\x15gpu-tui demo --layout=lo\t")
-        until(r"--layout=log-first")
-    finally:
-        shell.kill()
-        shell.wait()
-        os.close(master)
+        zsh.shows("gpu-tui prof\t", "profiles")
+        zsh.shows("gpu-tui pull --fleet fle\t", r"fleet\.yaml")
+        zsh.shows("gpu-tui pull --fleet=fle\t", r"--fleet=fleet\.yaml")
+        zsh.shows("gpu-tui demo --layout=lo\t", r"--layout=log-first")
+        assert "None" not in zsh.shows("gpu-tui demo --layout=\t", "vitals-first")
+
+
+@needs_zsh
+def test_a_name_stays_one_word_of_zsh(hostile: Path) -> None:
+    with closing(Zsh(hostile)) as zsh:
+        for typed, wanted in (
+            ("x\\ ", r"x\\ y"),
+            ("x\\$", r"x\\\$\\\(touch\\ ran\\\)"),
+            ("x\\`", r"x\\`touch\\ ran\\`"),
+            ("x\\;", r"x\\;touch\\ ran"),
+            ("x\\'", r"x\\'\\\"q"),
+            ("x:", r"x:1"),
+        ):
+            zsh.shows(f"gpu-tui pull {typed}\t", wanted)
+    assert not (hostile / "ran").exists()
 
 
 def test_a_shell_that_is_not_known_is_told_those_that_are(
@@ -186,5 +239,3 @@ def test_a_shell_that_is_not_known_is_told_those_that_are(
     assert main(["completion", "tcsh"]) == 64
     told = capsys.readouterr().err
     assert all(f"'{shell}'" in told for shell in ("bash", "zsh", "fish"))
-    assert "words" not in told
-    assert words("completion", "") == ["bash", "fish", "zsh"]

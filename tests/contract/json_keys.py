@@ -155,6 +155,17 @@ def _tree(module: ModuleType) -> ast.Module:
     return ast.parse(inspect.getsource(module))
 
 
+@cache
+def _scope(module: ModuleType) -> dict[str, object]:
+    """The names of a module, those that its functions import included."""
+    found: dict[str, object] = {}
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gpu_tui"):
+            owner = importlib.import_module(node.module or "")
+            found |= {one.asname or one.name: getattr(owner, one.name, None) for one in node.names}
+    return {**found, **vars(module)}
+
+
 class Reader:
     """Reads the functions of one module."""
 
@@ -356,7 +367,7 @@ class Reader:
         """The fields of the dataclass that `asdict` is given: the one named like the variable, else the only one."""
         known = {
             name.lower(): one
-            for name, one in vars(self.module).items()
+            for name, one in _scope(self.module).items()
             if isinstance(one, type) and dataclasses.is_dataclass(one)
         }
         own = [one for one in known.values() if one.__module__ == self.module.__name__]
@@ -413,7 +424,7 @@ class Reader:
             isinstance(part, ast.Call) and _last(part.func) not in LOOKS for part in ast.walk(node)
         ):
             return None
-        scope = {**vars(self.module), **names}
+        scope = {**_scope(self.module), **names}
         try:
             return eval(compile(ast.Expression(node), "<surface>", "eval"), scope)
         except Exception:

@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 from boxes import Sshd
+from completed import completed
 from rented import TERMINATE, RentedBox, Scene, rest, until
 from test_pull_command import environment, words, write_fleet
 
-from gpu_tui.cli.completion import offers
 from gpu_tui.core.evidence import Cells, Identity, Inventory, NotPulled
 from gpu_tui.core.fleet import Fleet, QueueFiles
 from gpu_tui.core.gate import Gate, Rung, State
@@ -251,11 +251,7 @@ def test_the_shell_offers_the_cells_that_are_known(
         )
     )
 
-    def words_for(*line: str) -> list[str]:
-        return [word for word, _ in offers(line[:-1], line[-1])]
-
-    assert words_for("pull", "named", "--cells", "") == ["base", "wide"]
-    assert words_for("pull", "named", "--cells", "base,") == ["base,wide"]
-    assert words_for("pull", "named", "--cells=base,w") == ["--cells=base,wide"]
-    assert words_for("pull", "pulled", "--cells", "d") == ["deep"]
-    assert words_for("pull", "other", "--cells", "") == []
+    assert completed("pull named --cells ") == ["base", "wide"]
+    assert completed("pull named --cells base,") == ["base,wide"]
+    assert completed("pull pulled --cells d") == ["deep"]
+    assert completed("pull other --cells ") == []

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import gpu_tui
 from gpu_tui.cli import doctor, epilog, pull
+from gpu_tui.cli.main import COCKPIT_HELP, COMMANDS
 from gpu_tui.core import clocks, remedies, verdict
 from gpu_tui.core import sweep as sweep_states
 from gpu_tui.core.findings import Severity
@@ -187,10 +188,9 @@ def help_texts() -> Iterator[str]:
     """What `--help` says of every command and flag."""
     for path in (PACKAGE / "cli").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if (isinstance(node, ast.keyword) and node.arg == "help") or (
-                isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "HELP"
-            ):
+            if isinstance(node, ast.keyword) and node.arg == "help":
                 yield from literals(node.value)
+    yield from (*COMMANDS.values(), COCKPIT_HELP)
 
 
 def epilogs() -> Iterator[str]:

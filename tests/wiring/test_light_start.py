@@ -85,3 +85,24 @@ def test_no_collection_goes_through_what_is_loaded(collector: None) -> None:
     end_loading()
     assert gc.get_freeze_count() >= len(loaded)
     assert gc.get_threshold()[0] < 5_000
+
+
+def test_a_tab_loads_no_more_than_arguments_need() -> None:
+    late = {
+        "asyncio",
+        "asyncssh",
+        "textual",
+        "httpx",
+        "gpu_tui.state.views",
+        "gpu_tui.parse.fleet_file",
+    }
+    code = (
+        "import sys; from completed import completed; from gpu_tui.cli.main import COMMANDS;"
+        "[completed(f'{name} --') for name in COMMANDS];"
+        f"print(sorted({late!r} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60,
+        cwd=Path(__file__).resolve().parents[1],
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
