@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import pydoc
-import shutil
+import os
 import sys
 from pathlib import Path
 
-from gpu_tui.cli.manual import rendered
 from gpu_tui.core.speech import language, say
 
 EXAMPLE = "gpu-tui help runners"
@@ -76,11 +74,18 @@ def run(args: argparse.Namespace) -> int:
     text = contents() if args.topic is None else page(args.topic)
     if args.topic is None or not sys.stdout.isatty():
         print(text, end="")
-    elif _is_page(args.topic):
+        return 0
+    # Imported here: rich takes longer than the page itself.
+    import pydoc
+    import shutil
+
+    from gpu_tui.cli.manual import rendered
+
+    if _is_page(args.topic):
         text += f"\n## {say('See also')}\n\n" + _see_also(args.topic)
-        pydoc.pager(rendered(text, shutil.get_terminal_size().columns))
-    else:
-        pydoc.pager(text)
+        text = rendered(text, shutil.get_terminal_size().columns)
+    os.environ.setdefault("LESS", "FRX")  # as git does: without R less shows the codes of bold
+    pydoc.pager(text)
     return 0
 
 
