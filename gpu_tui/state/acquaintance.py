@@ -16,7 +16,6 @@ class Acquaintance:
     def __init__(self, history: History | None) -> None:
         self._history = history
         self._met: dict[str, bool] = {}
-        self._introduced = False
 
     def unmet(self, views: Iterable[InstanceView]) -> frozenset[str]:
         """The platforms that were reached and have something to say that nobody has read yet."""
@@ -28,20 +27,6 @@ class Acquaintance:
             and (view.profile.conveniences or view.profile.gotchas)
             and not self._is_met(view.instance.platform)
         )
-
-    def introduction(self, views: Iterable[InstanceView]) -> str | None:
-        """One sentence at the first contact with a platform; one in a run is enough."""
-        if self._introduced:
-            return None
-        kept = tuple(views)
-        new = self.unmet(kept)
-        titles = {
-            view.profile.title: None for view in kept if view.profile and view.profile.id in new
-        }
-        if not titles:
-            return None
-        self._introduced = True
-        return f"first time on {', '.join(titles)}: 2 shows what is good to know there"
 
     def meet(self, platform: str) -> None:
         """It was read."""

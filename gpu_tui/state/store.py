@@ -165,8 +165,6 @@ class Store:
             view_of(state, now, self._account_of(name), self._thresholds)
             for name, state in self._states.items()
         )
-        if introduction := self._acquaintance.introduction(views):
-            self._notes = [*self._notes[-NOTES_KEPT + 1 :], introduction]
         view = fleet_view(
             self.fleet.sweep,
             views,

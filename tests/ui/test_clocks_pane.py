@@ -161,16 +161,6 @@ def test_a_fleet_without_any_clock_says_so() -> None:
     ]
 
 
-def test_the_introduction_is_one_sentence_in_a_run() -> None:
-    views = sweep().fleet.instances
-    one = Acquaintance(NoHistory())
-    assert one.introduction(()) is None
-    said = one.introduction(views)
-    assert said == "first time on AutoDL, RunPod: 2 shows what is good to know there"
-    assert one.introduction(views) is None
-    assert Acquaintance(None).introduction(views) is None
-
-
 async def test_clocks_are_filtered_by_their_box_and_by_what_they_say(
     cockpit: Make, text_of: Read
 ) -> None:

@@ -176,7 +176,6 @@ def test_every_sentence_of_the_ladder_is_told(room: str, chinese: None) -> None:
 
 
 NOTES = {
-    "state/acquaintance.py": "first time on ",
     "collect/tail.py": " was ",
     "collect/pod_logs.py": ": the last lines",
     "recording/scout.py": " is not understood",
