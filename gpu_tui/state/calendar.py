@@ -1,10 +1,7 @@
 """All deadlines as a calendar (RFC 5545), so that the phone rings while the laptop is shut. Pure but for `save`.
 
 The UID of an event is made of the instance and the clock, so that a later file moves the event it made
-before; SEQUENCE is the minute of the export and so never falls, on whatever machine the file was made. An
-event of an older file whose clock is known to tick no more is called off (STATUS:CANCELLED), because a
-calendar that reads a file in again keeps what the file does not name. One that merely cannot be seen now
-(another fleet's, a box or an API that does not answer) stays as it was.
+before; SEQUENCE is the minute of the export and so never falls, on whatever machine the file was made.
 """
 
 from __future__ import annotations
@@ -12,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,15 +20,9 @@ from gpu_tui.state.views import FleetView
 LINE = 75  # octets, the line break not counted
 # Minutes, of SEQUENCE: that of 2023-03-28 is 0; it fits 32 bits for 4,000 years.
 EPOCH_MINUTES = 28_000_000
-INSTANCE = "X-GPU-TUI-INSTANCE"
-BASIS = "X-GPU-TUI-BASIS"
-MOST_LINES = 120  # of one older event
-LARGEST = 1_000_000  # bytes of an older file that is read for what it held
 _CONTROL = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_STAMP = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII)
-_OURS = re.compile(r"[0-9a-f]{32}@gpu-tui")
 
 
 def deadlines(clocks: Iterable[DangerClock], now: float) -> list[DangerClock]:
@@ -44,26 +34,20 @@ def deadlines(clocks: Iterable[DangerClock], now: float) -> list[DangerClock]:
     ]
 
 
-def calendar(view: FleetView, older: str = "") -> str:
-    """The file's whole text; `older` is the text of the file that it takes the place of."""
+def calendar(view: FleetView) -> str:
+    """The file's whole text."""
     now = view.taken_at
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gpu-tui//danger clocks//EN"]
     lines += ["CALSCALE:GREGORIAN", "METHOD:PUBLISH", f"X-WR-CALNAME:{_text(_name(view))}"]
-    there: set[str] = set()
     for clock in deadlines(view.clocks, now):
-        there.add(uid(clock))
         lines += _event(clock, now, view.thresholds)
-    for event in _events_of(older):
-        if event.uid not in there and event.start > _stamp(now):
-            lines += _called_off(event, now) if _is_over(event, view) else event.lines
     lines.append("END:VCALENDAR")
     return "".join(f"{folded}\r\n" for line in lines for folded in fold(line))
 
 
 def save(path: Path, view: FleetView) -> int:
     """Write the calendar in one step, readable by its owner; the number of deadlines. Raises OSError."""
-    text = calendar(view, _read(path) if path.is_file() else "")
-    write_new(path, text, replace=True, mode=0o600)
+    write_new(path, calendar(view), replace=True, mode=0o600)
     return len(deadlines(view.clocks, view.taken_at))
 
 
@@ -100,8 +84,6 @@ def _event(clock: DangerClock, now: float, thresholds: Sequence[Threshold]) -> I
     yield "DURATION:PT15M"
     yield f"SUMMARY:{_text(_summary(clock))}"
     yield f"DESCRIPTION:{_text(_description(clock))}"
-    yield f"{INSTANCE}:{_text(clock.instance)}"
-    yield f"{BASIS}:{clock.started_basis}"
     yield "CATEGORIES:gpu-tui"
     yield f"STATUS:{'CONFIRMED' if clock.bound == 'exact' else 'TENTATIVE'}"
     yield "TRANSP:TRANSPARENT"
@@ -111,31 +93,6 @@ def _event(clock: DangerClock, now: float, thresholds: Sequence[Threshold]) -> I
         yield f"TRIGGER:-{_duration(before)}"
         yield f"DESCRIPTION:{_text(_summary(clock))}"
         yield "END:VALARM"
-    yield "END:VEVENT"
-
-
-def _is_over(event: Kept, view: FleetView) -> bool:
-    """Whether the clock of an older event is known to tick no more."""
-    clock = next((clock for clock in view.clocks if uid(clock) == event.uid), None)
-    box = next((one for one in view.instances if _text(one.name) == event.instance), None)
-    if box is not None and event.basis == "manual" and (clock is None or not clock.ticks):
-        return True  # a mark lies here, whatever can be seen: it was taken back, or outlived
-    if clock is not None:
-        return clock.off or clock.state == "fired"
-    # What a reading made is gone when the box that was read answers and does not say it any more.
-    return box is not None and box.link.live
-
-
-def _called_off(event: Kept, now: float) -> Iterator[str]:
-    yield "BEGIN:VEVENT"
-    yield f"UID:{event.uid}"
-    yield f"DTSTAMP:{_stamp(now)}"
-    yield f"SEQUENCE:{_sequence(now)}"
-    yield f"DTSTART:{event.start}"
-    yield f"SUMMARY:{event.summary}"
-    yield f"{INSTANCE}:{event.instance}"
-    yield "STATUS:CANCELLED"
-    yield "TRANSP:TRANSPARENT"
     yield "END:VEVENT"
 
 
@@ -197,47 +154,3 @@ def _text(text: str) -> str:
     clean = _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
     escaped = clean.replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
     return escaped.replace("\n", "\\n")
-
-
-def _read(path: Path) -> str:
-    """The text of an older file of ours; nothing where there is none, or none that can be read."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
-    except OSError:
-        return ""
-    return "" if len(raw) > LARGEST else raw.decode("utf-8", "replace")
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """One event of an older file, its values as they stand there, and all its lines, unfolded."""
-
-    uid: str
-    start: str
-    summary: str
-    instance: str
-    basis: str
-    lines: tuple[str, ...]
-
-
-def _events_of(older: str) -> Iterator[Kept]:
-    """The events of ours that are not called off."""
-    lines = re.sub(r"\r?\n[ \t]", "", older).split("\n")
-    event: dict[str, str] = {}
-    body: list[str] = []
-    depth = 0
-    for line in (_CONTROL.sub(" ", line.rstrip("\r")) for line in lines):
-        name, _, value = line.partition(":")
-        if line == "BEGIN:VEVENT":
-            event, body, depth = {}, [], 0
-        body.append(line)
-        depth += (name == "BEGIN") - (name == "END")
-        if depth == 1:
-            event.setdefault(name, value)
-        whole = line == "END:VEVENT" and len(body) <= MOST_LINES and depth == 0
-        known, start = event.get("UID", ""), event.get("DTSTART", "")
-        named = _OURS.fullmatch(known) and _STAMP.fullmatch(start)
-        if whole and named and event.get("STATUS") != "CANCELLED":
-            summary, instance = event.get("SUMMARY", ""), event.get(INSTANCE, "")
-            yield Kept(known, start, summary, instance, event.get(BASIS, ""), tuple(body))

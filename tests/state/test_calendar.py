@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.clocks import DangerClock, clocks_of
 from gpu_tui.core.fleet import LinkState
-from gpu_tui.core.own_clocks import Seen, own_clocks
 from gpu_tui.core.profile import ClockFact, Profile, Tier
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.state.calendar import LINE, calendar, fold, save, uid
+from gpu_tui.state.calendar import LINE, calendar, fold, save
 from gpu_tui.state.views import FleetView
 from screenshots.builders import fleet, instance, tracks, view
 
@@ -135,49 +134,10 @@ def test_what_has_no_deadline_to_come_is_no_event() -> None:
 def test_the_next_file_moves_the_event_and_never_makes_a_second() -> None:
     first = read(calendar(moment(stopped(3))))
     later = replace(moment(stopped(1)), taken_at=NOW + 300)
-    second = read(calendar(later, older=calendar(moment(stopped(3)))))
+    second = read(calendar(later))
     assert [event["uid"] for event in first] == [event["uid"] for event in second]
     assert second[0]["sequence"] == first[0]["sequence"] + 5
     assert second[0]["start"] > first[0]["start"]
-
-
-def test_a_clock_that_is_known_to_tick_no_more_is_called_off() -> None:
-    older = calendar(moment(stopped(3)))
-    (event,) = read(calendar(moment(release(power="running")), older))
-    assert (event["status"], event["alarms"]) == ("CANCELLED", [])
-    assert event["uid"] == uid(stopped(3))
-    again = calendar(
-        moment(release(power="running")), calendar(moment(release(power="running")), older)
-    )
-    assert read(again) == []
-
-
-@pytest.mark.parametrize(
-    "now",
-    [moment(release()), replace(moment(), instances=()), moment()],
-    ids=["power unknown", "another fleet", "box out of reach"],
-)
-def test_what_cannot_be_seen_now_stays_as_it_was(now: FleetView) -> None:
-    older = calendar(moment(stopped(3)))
-    assert read(calendar(now, older)) == read(older)
-
-
-def test_a_mark_that_was_taken_back_rings_no_phone() -> None:
-    marked = release(power="stopped", stopped_at=NOW - DAY, stopped_basis="manual")
-    (date,) = own_clocks(None, "box", Seen(dates={"mine": NOW + DAY}), NOW)
-    older = calendar(moment(marked, date))
-    assert calendar(moment(marked, date), older).count("STATUS:CONFIRMED") == 2
-    taken = calendar(moment(release(power="unknown")), older)  # the box still cannot be seen
-    assert taken.count("STATUS:CANCELLED") == 2
-    assert taken.count("STATUS:CONFIRMED") == 0
-    elsewhere = replace(moment(), instances=())  # another fleet's marks are not ours to judge
-    assert calendar(elsewhere, older).count("STATUS:CONFIRMED") == 2
-
-
-def test_what_a_reading_made_is_called_off_by_the_box_that_no_longer_says_it() -> None:
-    disk = replace(stopped(3), id="disk-full", subject="/data")
-    older = calendar(moment(disk))
-    assert read(calendar(moment(link="live"), older))[0]["status"] == "CANCELLED"
 
 
 def test_no_word_of_a_box_breaks_out_of_its_line() -> None:
@@ -197,12 +157,6 @@ def test_folding_loses_nothing(line: str) -> None:
     assert all(len(row.encode()) <= LINE for row in rows)
     assert rows[0] + "".join(row[1:] for row in rows[1:]) == line
     assert all(row.startswith(" ") for row in rows[1:])
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.text(max_size=400))
-def test_any_older_file_is_read_without_harm(older: str) -> None:
-    strict(calendar(moment(stopped(1)), older))
 
 
 def test_saving_is_one_step_and_for_the_owner_only(tmp_path: Path) -> None:
