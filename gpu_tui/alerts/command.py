@@ -11,13 +11,13 @@ import errno
 import json
 import os
 import shutil
-import signal
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 from gpu_tui.alerts.channel import Undelivered, Unusable
 from gpu_tui.alerts.message import Message
 from gpu_tui.core.plain import plain
+from gpu_tui.transport.child import child
 
 LIMIT = 20.0  # seconds
 ENV_WIDTH = 4_000  # characters of one variable
@@ -52,31 +52,28 @@ class CommandChannel:
     async def send(self, message: Message) -> None:
         """Run it; any exit code but 0 means that the message did not arrive."""
         program = plain(self._argv[0], 80)
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *self._argv,
-                env={**self._env, **variables(message)},
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            text = f"{program} cannot be run: {why}"
-            if getattr(error, "errno", None) in BUSY:
-                raise Undelivered(text) from None
-            raise Unusable(text, next=NEXT) from None
         body = json.dumps(message.json(), ensure_ascii=False).encode() + b"\n"
-        said = bytearray()
-        try:
+        said, code = bytearray(), None
+        running = child(
+            self._argv,
+            env={**self._env, **variables(message)},
+            stdin=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        async with AsyncExitStack() as stack:
+            try:
+                process = await stack.enter_async_context(running)
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or error
+                text = f"{program} cannot be run: {why}"
+                if getattr(error, "errno", None) in BUSY:
+                    raise Undelivered(text) from None
+                raise Unusable(text, next=NEXT) from None
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._limit):
                     await asyncio.gather(_heard(process, said), _told(process, body))
                     await process.wait()
             code = process.returncode  # its own; what it left in the background may still run
-        finally:
-            await _end(process)
         if code is None:
             raise Undelivered(f"{program} did not end in {self._limit:g} s")
         if code != 0:
@@ -120,12 +117,3 @@ async def _heard(process: asyncio.subprocess.Process, said: bytearray) -> None:
     assert process.stdout is not None
     while chunk := await process.stdout.read(65_536):
         said += chunk[: max(0, SAID - len(said))]
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Nothing of it stays, grandchildren included."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    if process.returncode is None:
-        await process.wait()
-    process._transport.close()  # type: ignore[attr-defined]  # who left the group may hold the pipes

@@ -107,7 +107,7 @@ class UsageError(Exception):
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Argparse's own, whose first word is in the language of the person too."""
+    """Argparse's own, with its usage and headings in the language of the person."""
 
     def add_usage(
         self,
@@ -119,6 +119,10 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         """The line above all."""
         super().add_usage(usage, actions, groups, say("usage: ") if prefix is None else prefix)
 
+    def start_section(self, heading: str | None) -> None:
+        """The title of a group of options."""
+        super().start_section(say(heading or ""))
+
 
 class Parser(argparse.ArgumentParser):
     """An argparse parser whose errors are ours: one sentence, a next step, exit 64."""
@@ -128,6 +132,11 @@ class Parser(argparse.ArgumentParser):
         if isinstance(options.get("help"), str):
             options["help"] = say(options["help"])
         return super().add_argument(*names, **options)
+
+    def add_default(self, name: str, **options: Any) -> None:
+        """Add an option, unless the command has one of this name."""
+        with suppress(argparse.ArgumentError):
+            self.add_argument(name, **options)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line; for a mistyped option the one that was meant is named."""
@@ -208,22 +217,16 @@ def parser_of(name: str) -> Parser:
 def configure(parser: Parser, name: str) -> None:
     """Add the arguments of one command, and those of every command."""
     command(name).configure(parser)
-    for group in parser._action_groups:
-        group.title = say(group.title or "")
-    taken = {option for action in parser._actions for option in action.option_strings}
-    if "--config" not in taken:
-        parser.add_argument(
-            "--config", metavar="FILE", help="your settings, instead of the usual config.yaml"
-        )
-    if "--language" not in taken:
-        parser.add_argument(
-            "--language",
-            type=of_locale,
-            choices=LANGUAGES,
-            help="of the screen and the manual; else by your locale",
-        )
-    if "--debug" not in taken:
-        parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    parser.add_default(
+        "--config", metavar="FILE", help="your settings, instead of the usual config.yaml"
+    )
+    parser.add_default(
+        "--language",
+        type=of_locale,
+        choices=LANGUAGES,
+        help="of the screen and the manual; else by your locale",
+    )
+    parser.add_default("--debug", action="store_true", help="show tracebacks")
 
 
 def _dispatch(words: list[str]) -> int:

@@ -7,20 +7,17 @@ argument is quoted, and the program dies with our channel: one that is silent wo
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
-import signal
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Protocol
 
 from gpu_tui.core.command import CommandFailed
 from gpu_tui.transport.base import Completed, Connection
 from gpu_tui.transport.channels import STDERR_CAP, guarded
+from gpu_tui.transport.child import child
 
 CHUNK = 65_536
-STREAM_LIMIT = 262_144  # bytes held for a slow reader before the program is made to wait
-END_SECONDS = 2.0  # for a program that was told to end
 
 
 class Programs(Protocol):
@@ -81,33 +78,16 @@ class Here:
 async def started(
     argv: Sequence[str], *, stdin: bool = False, stderr: bool = False
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A process of this machine, in a group of its own that ends with the block."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE if stderr else asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-            limit=STREAM_LIMIT,
-        )
-    except OSError as error:
-        text = f"{argv[0]} cannot be run here: {error.strerror}"
-        raise CommandFailed(text, next=f"Install {argv[0]}, or correct PATH.") from None
-    try:
+    """A process of this machine that ends with the block. CommandFailed where it cannot be started."""
+    pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    async with AsyncExitStack() as stack:
+        try:
+            running = child(argv, stdin=pipe if stdin else none, stderr=pipe if stderr else none)
+            process = await stack.enter_async_context(running)
+        except OSError as error:
+            text = f"{argv[0]} cannot be run here: {error.strerror}"
+            raise CommandFailed(text, next=f"Install {argv[0]}, or correct PATH.") from None
         yield process
-    finally:
-        await _end(process)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Nothing of the group stays, and no pipe of it stays open."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(END_SECONDS):
-            await process.wait()
-    process._transport.close()  # type: ignore[attr-defined]  # a grandchild may hold the pipes
 
 
 async def _chunks(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:

@@ -185,7 +185,7 @@ class Tabs:
             async def closed() -> None:
                 await page.close()
 
-            service = AppService(
+            service = Cockpit(
                 self._command,
                 write_bytes=page.send_bytes,
                 write_str=page.send_str,
@@ -197,13 +197,30 @@ class Tabs:
             try:
                 await _talk(page, service)
             finally:
-                await _end(service)
+                await service.end()
         finally:
             self._open.discard(page)
         return page
 
 
-async def _talk(page: web.WebSocketResponse, service: AppService) -> None:
+class Cockpit(AppService):
+    """The process of one tab."""
+
+    async def end(self) -> None:
+        """Ask it to end, and kill it where it does not."""
+        process = self._process
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self.stop()
+                if process is not None:
+                    await process.wait()
+        except TimeoutError:
+            if process is not None and process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+async def _talk(page: web.WebSocketResponse, service: Cockpit) -> None:
     """Hand on what the page says, as far as it is what a page says."""
     async for message in page:
         if message.type is not WSMsgType.TEXT:
@@ -225,20 +242,6 @@ async def _talk(page: web.WebSocketResponse, service: AppService) -> None:
                 await service.focus()
             case _:
                 pass
-
-
-async def _end(service: AppService) -> None:
-    """Let the cockpit end by itself, else end it."""
-    process = service._process
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await service.stop()
-            if process is not None:
-                await process.wait()
-    except TimeoutError:
-        if process is not None and process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 def _size(width: object, height: object) -> tuple[int, int]:
