@@ -1,14 +1,13 @@
 """How to reach one host: as the user's own ssh answers (`own_ssh`), then the fleet file's own words.
 
-Without an OpenSSH client `ssh_config` reads the files itself. What asyncssh makes of the values otherwise than ssh
-(missing identity files, `none`, `$VAR` in IdentityAgent) is evened out here. Everything here blocks: call it off the
-loop.
+Without an OpenSSH client `ssh_config` reads the files. Everything here blocks: call it off the loop.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
@@ -18,24 +17,19 @@ from gpu_tui.core.fleet import SshAccess
 from gpu_tui.core.number import whole
 from gpu_tui.parse.ssh_words import hop as parse_hop
 from gpu_tui.places import user_home, user_name
-from gpu_tui.transport import own_ssh
+from gpu_tui.transport import own_ssh, ssh_config
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
 from gpu_tui.transport.key_file import public_half
 from gpu_tui.transport.known_hosts import SSH_PORT, KnownHosts, Trust
 from gpu_tui.transport.read_files import note, note_key
-from gpu_tui.transport.ssh_config import (
-    MOST_PORT,
-    SYSTEM_CONFIG,
-    Settings,
-    UserConfig,
-    port_of,
-)
-from gpu_tui.transport.ssh_options import beyond, methods
+from gpu_tui.transport.ssh_config import SYSTEM_CONFIG
+from gpu_tui.transport.ssh_options import Options, beyond, first, is_on, methods
 
 DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 MAX_HOPS = 8
+MOST_PORT = 65_535
 SSH_G, FALLBACK, BY_SSH = "ssh -G", "fallback", "openssh"
 
 
@@ -52,7 +46,7 @@ class Route:
     port: int
     user: str
     config: tuple[str, ...] = ()  # the files that were read
-    settings: Settings = ()  # and what they say
+    settings: tuple[tuple[str, tuple[str, ...]], ...] = ()  # the options of all kinds
     methods: tuple[str, ...] = ()
     via: str | None = None  # why the user's own ssh program must be used
     connect_timeout: int | None = None
@@ -66,7 +60,6 @@ class Route:
     alias: str | None = None
     jump: str | None = None
     proxy_command: str | None = None
-    own_ciphers: bool = False  # the config names them: they are the user's business
     host_key_algs: str | None = None  # HostKeyAlgorithms
     compression: bool = False
     source: str = field(default=FALLBACK, compare=False)  # who resolved it
@@ -83,7 +76,7 @@ class Route:
     @property
     def bound(self) -> bool:
         """Whether the config says which of our own addresses to come from."""
-        return any(name == "BindAddress" for name, _ in self.settings)
+        return any(name == "bindaddress" for name, _ in self.settings)
 
     @property
     def numbers(self) -> tuple[str, int] | None:
@@ -127,12 +120,10 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
     try:
         answer = own_ssh.ask(access.host, file, access.user, access.port)
         if answer is not None:
-            return _resolved(access, own_ssh.config_of(answer, file), _read(file), SSH_G, hop=hop)
+            return _resolved(access, own_ssh.options_of(answer, file), _read(file), SSH_G, hop=hop)
         paths = _read(file if access.config else None)
-        config = UserConfig.read(paths, access.host, access.user, access.port)
-        if config.unread is not None:
-            raise openssh_missing(access.host, config.unread)
-        return _resolved(access, config, paths, FALLBACK, hop=hop)
+        options = ssh_config.read(paths, access.host, access.user, access.port)
+        return _resolved(access, options, paths, FALLBACK, hop=hop)
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: nobody's home
         raise LinkError(
             f"the ssh config cannot be read: {error}",
@@ -141,47 +132,48 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
 
 
 def _resolved(
-    access: SshAccess, config: UserConfig, paths: Sequence[str], source: str, *, hop: bool
+    access: SshAccess, options: Options, paths: Sequence[str], source: str, *, hop: bool
 ) -> Route:
-    host = (_string(config.get("Hostname")) or access.host).lower()
-    number = int(str(config.get("Port", SSH_PORT)))
+    host = (first(options, "hostname") or access.host).lower()
+    number = int(first(options, "port") or SSH_PORT)
     if not 0 < number <= MOST_PORT:  # of a jump host, or of the fleet file
         raise ValueError(f"there is no port {number}, which {access.host} is to have")
-    alias = _string(config.get("HostKeyAlias"))
-    login = _string(config.get("User")) or user_name()
-    known_hosts = _known_hosts(access, config, hop=hop)
+    alias = first(options, "hostkeyalias")
+    known_hosts = _known_hosts(access, options, hop=hop)
     note(*known_hosts)
-    jump = access.jump or _string(config.get("ProxyJump"))
-    identities = _identities(access, config, hop=hop)
-    certificates = [_at_home(name) for name in _strings(config.get("CertificateFile"))]
-    agent = _agent(config)
+    jump = access.jump or first(options, "proxyjump")
+    command = first(options, "proxycommand")
+    identities = _identities(access, options, hop=hop)
+    certificates = [_at_home(name) for name in options.get("certificatefile", ())]
+    agent = _agent(options)
     note(*certificates, *([agent] if agent else []))
-    seconds = config.get("ConnectTimeout")
+    named_keys = (str(_at_home(name)) for name in options.get("identityfile", ()))
     return Route(
         named=access.host,
         host=host,
         port=number,
-        user=login,
+        user=first(options, "user") or user_name(),
         config=tuple(paths),
-        settings=config.settings(),
-        methods=methods(config),
-        via=_via(access, config, identities),
+        settings=tuple(sorted(options.items())),
+        methods=methods(options),
+        via=_via(access, options, identities),
         source=source,
-        connect_timeout=seconds if isinstance(seconds, int) and seconds > 0 else None,
+        connect_timeout=whole(first(options, "connecttimeout") or "") or None,
         identities=identities,
-        identity_files=identities if access.identity else _named_keys(config) or identities,
+        identity_files=identities
+        if access.identity
+        else tuple(dict.fromkeys(named_keys)) or identities,
         certificates=tuple(str(path) for path in certificates if path.is_file()),
-        identities_only=bool(config.get("IdentitiesOnly")),
-        accepted=_string(config.get("PubkeyAcceptedAlgorithms")),
-        rsa_bits=whole(str(config.get("RequiredRSASize", 0))) or 0,
+        identities_only=is_on(options, "identitiesonly"),
+        accepted=first(options, "pubkeyacceptedalgorithms"),
+        rsa_bits=whole(first(options, "requiredrsasize") or "") or 0,
         agent=agent,
         known_hosts=known_hosts,
         alias=alias,
         jump=None if jump is None or jump.lower() in ("", "none") else jump,
-        proxy_command=_proxy_command(config),
-        own_ciphers=config.get("Ciphers") is not None,
-        host_key_algs=_string(config.get("HostKeyAlgorithms")),
-        compression=bool(config.get("Compression")),
+        proxy_command=None if command is None or command.lower() == "none" else command,
+        host_key_algs=first(options, "hostkeyalgorithms"),
+        compression=is_on(options, "compression"),
         command=_command(access),
         trust=KnownHosts.read(known_hosts).trust(host, number, alias),
     )
@@ -190,7 +182,7 @@ def _resolved(
 def hop_access(name: str, behind: SshAccess) -> SshAccess:
     """One hop of a ProxyJump value, `[user@]host[:port]`, on the way to `behind`."""
     user, host, port = parse_hop(name)
-    number = port_of(port) if port else None
+    number = _port_of(port) if port else None
     if port and number is None:
         raise LinkError(
             f"the jump host {name} has a port that is none",
@@ -204,6 +196,17 @@ def hop_access(name: str, behind: SshAccess) -> SshAccess:
         identity=behind.identity,
         config=behind.config,
     )
+
+
+def _port_of(word: str) -> int | None:
+    """A number, or the name of a service; None where it is no port."""
+    number = whole(word)
+    if number is None:
+        try:
+            number = socket.getservbyname(word, "tcp")
+        except OSError:
+            return None
+    return number if 0 < number <= MOST_PORT else None
 
 
 def own_config(access: SshAccess) -> str | None:
@@ -243,7 +246,7 @@ def openssh_missing(host: str, why: str) -> LinkError:
     )
 
 
-def _via(access: SshAccess, config: UserConfig, identities: tuple[str, ...]) -> str | None:
+def _via(access: SshAccess, options: Options, identities: tuple[str, ...]) -> str | None:
     if access.transport is not None:
         return "ssh.transport of the fleet file" if access.transport == "openssh" else None
     here = [
@@ -251,14 +254,14 @@ def _via(access: SshAccess, config: UserConfig, identities: tuple[str, ...]) -> 
     ]  # the others only an agent can hold
     if here and all(_security_key(path) for path in here):
         return "security key"
-    return beyond(config)
+    return beyond(options)
 
 
 def _security_key(path: str) -> bool:
     return b"sk-" in (public_half(path) or b"")[4:8]
 
 
-def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[str, ...]:
+def _identities(access: SshAccess, options: Options, *, hop: bool) -> tuple[str, ...]:
     """Key files that exist, in ssh's order. A key that the fleet file names must exist.
 
     Of a key that only the agent has, its public half does: `KEY.pub` beside a KEY that is not there.
@@ -274,57 +277,40 @@ def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[st
         own = [str(path)]
         if not hop:
             return tuple(own)
-    configured = config.get("IdentityFile")
-    names = _strings(configured)
-    if configured is None:  # `IdentityFile none` is an empty list: no file at all
-        usual = [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
-        names = _strings(config.get(own_ssh.USUAL_KEYS)) or usual
-    paths = [_at_home(name) for name in names]
+    usual = options.get(own_ssh.USUAL_KEYS) or [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
+    paths = [_at_home(name) for name in options.get("identityfile", usual)]
     for path in paths:
         note_key(path)
     found = (str(path) for path in paths if _is_key(path))
     return tuple(dict.fromkeys([*found, *own]))
 
 
-def _named_keys(config: UserConfig) -> tuple[str, ...]:
-    return tuple(str(_at_home(name)) for name in _strings(config.get("IdentityFile")))
-
-
 def _is_key(path: Path) -> bool:
     return path.is_file() or Path(f"{path}.pub").is_file()
 
 
-def _known_hosts(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[str, ...]:
+def _known_hosts(access: SshAccess, options: Options, *, hop: bool) -> tuple[str, ...]:
     own = [str(_at_home(access.known_hosts))] if access.known_hosts else []
     if own and not hop:
         return tuple(own)
-    users = config.get("UserKnownHostsFile")
-    if not own and (users == [] or [name.lower() for name in _strings(users)] == ["none"]):
+    users = options.get("userknownhostsfile", USER_KNOWN_HOSTS)
+    if not own and not users:
         raise HostKeyRejected(
             f"the ssh config says `UserKnownHostsFile none` for {access.host}: "
             "no host key could be checked",
             next="name a known_hosts file there, or in ssh.known_hosts of the fleet file",
         )
-    everyone = config.get("GlobalKnownHostsFile")
-    users = USER_KNOWN_HOSTS if users is None else _strings(users)
-    everyone = GLOBAL_KNOWN_HOSTS if everyone is None else _strings(everyone)
+    everyone = options.get("globalknownhostsfile", GLOBAL_KNOWN_HOSTS)
     return (*own, *(str(_at_home(name)) for name in (*users, *everyone)))
 
 
-def _proxy_command(config: UserConfig) -> str | None:
-    command = _string(config.get("ProxyCommand"))
-    return None if command is None or command.lower() == "none" else command
-
-
-def _agent(config: UserConfig) -> str | None:
+def _agent(options: Options) -> str | None:
     """The agent's socket: IdentityAgent with its variables expanded, else SSH_AUTH_SOCK."""
-    missing = object()
-    configured = config.get("IdentityAgent", missing)
-    if configured is None:  # `IdentityAgent none`
+    path = first(options, "identityagent")
+    if "identityagent" in options and path is None:  # `IdentityAgent none`
         return None
-    if configured is missing or configured == "SSH_AUTH_SOCK":
+    if path in (None, "SSH_AUTH_SOCK"):
         return os.environ.get("SSH_AUTH_SOCK") or None
-    path = str(configured)
     if path.startswith("$"):
         path = os.environ.get(path[1:], "")
     return str(_at_home(path)) if path else None
@@ -347,16 +333,6 @@ def _command(access: SshAccess) -> str:
     return shlex.join(words)
 
 
-def _string(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def _at_home(path: str) -> Path:
     """Without `~`; where there is no such user it stays, and names no file."""
     return Path(os.path.expanduser(path))
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [str(item) for item in value] if isinstance(value, list | tuple) else []

@@ -63,7 +63,9 @@ def config_text(access: SshAccess, chain: Sequence[Route]) -> str:
     *hops, target = chain
     text = FORCED
     named = {name for route in chain for name, _ in route.settings}
-    text += "".join(f"  {name} {value}\n" for name, value in FORCED_WHERE_NAMED if name in named)
+    text += "".join(
+        f"  {name} {value}\n" for name, value in FORCED_WHERE_NAMED if name.lower() in named
+    )
     for hop in hops:
         text += f"Host {hop.named}\n"
         if access.known_hosts:

@@ -29,34 +29,21 @@ from gpu_tui.parse.ssh_words import hop
 from gpu_tui.places import NoHome, user_home
 from gpu_tui.transport.base import LinkError
 from gpu_tui.transport.read_files import Read, note, state
-from gpu_tui.transport.ssh_config import INCLUDED_DEEP, SYSTEM_CONFIG, UserConfig, read_lines
+from gpu_tui.transport.ssh_config import INCLUDED_DEEP, SYSTEM_CONFIG, ConfigRefused, read_lines
+from gpu_tui.transport.ssh_options import Options, first
 
 SECONDS = 10.0
 AT_ONCE = 4
 KEPT = 1_024  # answers
 ENDED_SECONDS = 2.0  # for a killed ssh
-USUAL_KEYS = "UsualIdentityFile"  # ssh's own list, where the config names no file
+USUAL_KEYS = "usualidentityfile"  # ssh's own list, where the config names no file
 _PLACES = BoundedSemaphore(AT_ONCE)
-# ssh prints these as the config has them, or with blanks that part nothing.
-_OWN_WAY = (
-    "host", "hostname", "user", "port", "identityfile", "certificatefile", "identityagent", "proxycommand",
-    "proxyjump", "pubkeyacceptedalgorithms", "userknownhostsfile", "globalknownhostsfile",
-)  # fmt: skip
 _PLACE = re.compile(r"(.+?):? line ([0-9]+): ")
 _WANTS_COMMAND = re.compile(rb"without a command to execute|specify a subsystem to invoke")
 _CHAT = ("Pseudo-terminal will not be allocated",)
 _NO_TEXT = re.compile(r"\\357\\273\\277|\\37[67]\\37[67]")  # how ssh prints a byte order mark
 
-Values = dict[str, tuple[str, ...]]  # keyword in lower case -> its values in order
 T = TypeVar("T")
-
-
-class ConfigRefused(LinkError):
-    """ssh does not take its own configuration; `file` and `line` are where, if it says so."""
-
-    def __init__(self, text: str, next: str, file: str | None = None, line: int | None = None):
-        super().__init__(text, next=next)
-        self.file, self.line = file, line
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +51,11 @@ class Answer:
     """The settings of one host, and those that ssh has without any configuration."""
 
     named: str
-    values: Mapping[str, tuple[str, ...]]
-    usual: Mapping[str, tuple[str, ...]]
+    values: Options
+    usual: Options
 
     @property
-    def own(self) -> Values:
+    def own(self) -> Options:
         """Those that the user, or whoever runs this machine, chose."""
         return {
             name: said for name, said in self.values.items() if said != self.usual.get(name, ())
@@ -76,13 +63,13 @@ class Answer:
 
     def first(self, name: str) -> str:
         """The first value; empty where ssh printed none."""
-        return next(iter(self.values.get(name, ())), "")
+        return first(self.values, name) or ""
 
 
 @dataclass(slots=True)
 class _Kept:
     read: Read  # the files that were read for it
-    values: Values
+    values: Options
     users: set[str]
 
 
@@ -94,7 +81,7 @@ class Answers:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, ...], _Kept] = {}
-        self._usual: dict[tuple[str, object], Values | None] = {}
+        self._usual: dict[tuple[str, object], Options | None] = {}
         self._lock = Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
@@ -130,7 +117,7 @@ class Answers:
         words += ["-G", "--", host]
         return Answer(host, self._values(name, words, file), usual)
 
-    def _values(self, name: str | None, words: list[str], file: str | None) -> Values:
+    def _values(self, name: str | None, words: list[str], file: str | None) -> Options:
         with _PLACES:
             read = {path: state(path) for path in config_files(file)}
             note(*read)
@@ -145,7 +132,7 @@ class Answers:
             self._kept[tuple(words)] = _Kept(read, values, {name} if name else set())
             return values
 
-    def _usual_of(self, program: str) -> Values | None:
+    def _usual_of(self, program: str) -> Options | None:
         """The settings of this ssh without any configuration; None where it is not OpenSSH's."""
         with self._lock, _PLACES:
             which = program, state(program)
@@ -235,7 +222,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             process.wait(ENDED_SECONDS)
 
 
-def _printed(text: bytes) -> Values:
+def _printed(text: bytes) -> Options:
     """The lines of an answer: one keyword and its value each."""
     found: dict[str, list[str]] = {}
     for line in text.decode("utf-8", "surrogateescape").split("\n"):
@@ -282,10 +269,10 @@ def _with_included(path: str, base: str, depth: int = 0) -> Iterator[str]:
 
 def _directives(path: str, name: str) -> Iterator[tuple[str, ...]]:
     """The words of every such line of a file, whatever block it is in; none of a file that cannot be read."""
-    with suppress(OSError, ValueError):
-        for _, word, words in read_lines(Path(path)):
-            if word == name:
-                yield words
+    with suppress(OSError, ValueError, ConfigRefused):
+        for line in read_lines(Path(path)):
+            if line.name == name:
+                yield line.words
 
 
 def _passwd_home() -> str:
@@ -302,50 +289,44 @@ def home_differs() -> bool:
     return os.path.realpath(ours) != os.path.realpath(theirs)
 
 
-def config_of(answer: Answer, file: str | None) -> UserConfig:
-    """The answer in the form of our own reader's result. Raises LinkError or ValueError."""
+def options_of(answer: Answer, file: str | None) -> Options:
+    """The options that were chosen, without tokens, with host, port and user. Raises LinkError."""
     own, named = answer.own, answer.named
-    config = UserConfig.from_answer(
-        {name: own[name] for name in own if name not in _OWN_WAY}, named
-    )
     home = str(user_home(os.environ))
     tokens = _tokens(answer, home)
     few = {name: tokens[name] for name in "%hnpr"}
 
-    def paths(name: str) -> list[str]:
+    def paths(name: str) -> tuple[str, ...]:
         said = (word for word in answer.values.get(name, ()) if word.lower() != "none")
-        return [_expanded(named, _with_home(word, home), tokens) for word in said]
+        return tuple(_expanded(named, _with_home(word, home), tokens) for word in said)
 
-    found: dict[str, object] = {
-        "Hostname": answer.first("hostname"),
-        "Port": int(answer.first("port")),
-        "User": answer.first("user"),
-        "IdentityFile" if "identityfile" in own else USUAL_KEYS: paths("identityfile"),
-        "CertificateFile": paths("certificatefile"),
-        "PubkeyAcceptedAlgorithms": answer.first("pubkeyacceptedalgorithms") or None,
-    }
+    always = ("hostname", "port", "user", "pubkeyacceptedalgorithms")
+    options = {name: said for name, said in own.items() if name != "host"}
+    options |= {name: answer.values[name] for name in always if name in answer.values}
+    options["identityfile" if "identityfile" in own else USUAL_KEYS] = paths("identityfile")
+    options["certificatefile"] = paths("certificatefile")
     if "identityagent" in own:
-        found["IdentityAgent"] = _agent(answer, home, tokens)
-    for name, option in (("proxycommand", "ProxyCommand"), ("proxyjump", "ProxyJump")):
+        options["identityagent"] = _agent(answer, home, tokens)
+    for name in ("proxycommand", "proxyjump"):
         if name in own:
-            found[option] = _expanded(named, answer.first(name), few, variables=False)
+            options[name] = (_expanded(named, answer.first(name), few, variables=False),)
     if "userknownhostsfile" in own:
         _need_no_blank(answer, "UserKnownHostsFile", file)
-        found["UserKnownHostsFile"] = [_moved(path, home) for path in _files(answer, "user")]
+        options["userknownhostsfile"] = tuple(_moved(path, home) for path in _files(answer, "user"))
     if "globalknownhostsfile" in own:
         _need_no_blank(answer, "GlobalKnownHostsFile", file)
-    found["GlobalKnownHostsFile"] = [_with_home(path, home) for path in _files(answer, "global")]
-    config.add(found)
-    return config
+    everyone = _files(answer, "global")
+    options["globalknownhostsfile"] = tuple(_with_home(path, home) for path in everyone)
+    return options
 
 
-def _agent(answer: Answer, home: str, tokens: Mapping[str, str]) -> str | None:
+def _agent(answer: Answer, home: str, tokens: Mapping[str, str]) -> tuple[str, ...]:
     said = answer.first("identityagent")
     if said.lower() == "none":
-        return None
+        return ()
     if said == "SSH_AUTH_SOCK" or re.match(r"\$[^{]", said):  # a variable that holds the path
-        return said
-    return _moved(_expanded(answer.named, _with_home(said, home), tokens), home)
+        return (said,)
+    return (_moved(_expanded(answer.named, _with_home(said, home), tokens), home),)
 
 
 def _tokens(answer: Answer, home: str) -> dict[str, str]:

@@ -44,8 +44,7 @@ from gpu_tui.transport.pattern import chosen
 from gpu_tui.transport.prompts import ASKER, Desk
 from gpu_tui.transport.proxy import Proxy, shut
 from gpu_tui.transport.read_files import Read, mendable, noting
-from gpu_tui.transport.ssh_config import UserConfig
-from gpu_tui.transport.ssh_options import connect_options
+from gpu_tui.transport.ssh_options import connect_arguments
 
 if TYPE_CHECKING:
     from gpu_tui.transport.openssh import OpenSshConnection
@@ -59,6 +58,7 @@ CIPHERS = (
     "aes256-ctr",
     "chacha20-poly1305@openssh.com",
 )
+COMPRESSION = ("zlib@openssh.com", "zlib", "none")
 KEEPALIVE_SECONDS = 4.75
 KEEPALIVE_COUNT = 3  # a dead link is noticed after 19 s
 HOST_SECONDS = 15.0  # per host on the way: a login at 400 ms one way takes 6.5 s
@@ -172,21 +172,20 @@ class SshTransport:
         try:
             if proxy is not None:
                 await self._doors.begin(_program(route), proxy.answered)
-            options = connect_options(UserConfig.of(route.settings, route.named))
+            arguments = {"encryption_algs": CIPHERS, **connect_arguments(dict(route.settings))}
             async with patience.limit(route.connect_timeout or HOST_SECONDS):
                 if asker is not None:
                     asker.limits = patience.mine()
                 if not own_way:
                     client.stage = Stage.NAME
-                    found = await self._names.look_up(route.host, route.port, options.family)
+                    found = await self._names.look_up(route.host, route.port, arguments["family"])
                     client.stage = Stage.WAY
                     sock = await connected(found)
                 connection = await asyncssh.connect(
-                    route.named,
+                    route.host,
                     port=route.port,
                     username=route.user,
                     config=None,  # read already
-                    options=options,
                     canonicalize_hostname=False,
                     tunnel=proxy or tunnel,
                     sock=sock,
@@ -195,7 +194,7 @@ class SshTransport:
                     server_host_key_algs=_host_key_algs(route),
                     client_factory=lambda: client,
                     client_keys=None,  # the client hands them out
-                    preferred_auth=route.methods,
+                    preferred_auth=route.methods or "none",
                     agent_forwarding=False,
                     x11_forwarding=False,
                     command=None,  # neither RemoteCommand nor RequestTTY nor SendEnv is for us
@@ -206,13 +205,13 @@ class SshTransport:
                     gss_auth=False,
                     encoding=None,
                     utf8_decode_errors="replace",
-                    encryption_algs=() if route.own_ciphers else CIPHERS,
-                    compression_algs=() if route.compression else ("none",),
+                    compression_algs=COMPRESSION if route.compression else ("none",),
                     keepalive_interval=KEEPALIVE_SECONDS,
                     keepalive_count_max=sys.maxsize,  # Keepalive counts
                     connect_timeout=None,  # both: ours stands still while a person types
                     login_timeout=0,
                     window=WINDOW,
+                    **arguments,
                 )
         except BaseException as error:
             if proxy is not None:

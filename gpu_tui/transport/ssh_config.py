@@ -1,8 +1,8 @@
-"""Reads ssh_config where no OpenSSH client is here to do it (`own_ssh`), on top of asyncssh's reader.
+"""Reads ssh_config where no OpenSSH client is installed: asyncssh's reader, with OpenSSH's keywords in front of it.
 
-Where asyncssh reads otherwise than ssh, ssh is followed: /etc/ssh/ssh_config after the user's file, Include in the
-order of names and relative to where ssh looks, % tokens in `Match exec`, `Match final`, expansion once all files are
-read, and a directive that ssh does not know is refused. Blocks on files.
+asyncssh passes over keywords that it does not know, and reads some lines otherwise than ssh(1) does. So every line is
+checked first: what ssh refuses is refused, and so is what only ssh would read right and may concern the host. Blocks
+on files.
 """
 
 from __future__ import annotations
@@ -10,330 +10,159 @@ from __future__ import annotations
 import glob
 import os
 import re
-import signal
+import shlex
 import socket
-import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha1
 from pathlib import Path
-from subprocess import DEVNULL
-from typing import cast
 
-import asyncssh
-from asyncssh.config import SSHClientConfig, SSHConfig
+from asyncssh.config import SSHClientConfig
 
-from gpu_tui.core.number import whole
-from gpu_tui.parse.ssh_words import hop, seconds, split
+from gpu_tui.parse.lines import clean
+from gpu_tui.parse.ssh_words import split
 from gpu_tui.places import user_name
-from gpu_tui.transport.pattern import pattern, patterns
+from gpu_tui.transport.base import LinkError
+from gpu_tui.transport.pattern import patterns
 from gpu_tui.transport.read_files import note
+from gpu_tui.transport.ssh_options import FAMILIES, Options
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
-Settings = tuple[tuple[str, object], ...]
-Lines = tuple[tuple[int, str, tuple[str, ...]], ...]
-
-# Directives that are not for a config to say here: what asyncssh finds wrong in one is no matter.
-_OURS = (
-    "forwardagent", "requesttty", "sendenv", "serveralivecountmax", "serveraliveinterval", "setenv",
-)  # fmt: skip
-# Directives that asyncssh's reader passes over and that must not be passed over.
-_ALSO = (
-    "BindInterface", "ForkAfterAuthentication", "IgnoreUnknown", "KnownHostsCommand", "ProxyUseFdpass",
-    "PubkeyAcceptedAlgorithms", "RequiredRSASize", "RevokedHostKeys", "SecurityKeyProvider", "SessionType", "StdinNull",
-)  # fmt: skip
-_TEXTS = ("BindAddress", "HostKeyAlias", "PreferredAuthentications", "Tag", "User")
-_OLD_NAMES = {
-    "pubkeyacceptedkeytypes": "PubkeyAcceptedAlgorithms",
-    "hostbasedkeytypes": "HostbasedAcceptedAlgorithms",
-}
-MOST_PORT = 65_535
 INCLUDED_DEEP = 16  # files in files, as ssh allows
-EXEC_SECONDS = 10.0  # for the command of a `Match exec`
-_LONE = ("all", "canonical", "final")
-_WITH_PATTERN = ("host", "originalhost", "user", "localuser", "tagged", "exec")
-_TOKENS = (
-    "CertificateFile", "IdentityAgent", "IdentityFile", "ProxyCommand", "UserKnownHostsFile",
-)  # fmt: skip
-# Directives that no handler reads. Whatever ssh of any version takes, also what it only warns of; a name that is not
-# here is misspelt, and ssh does not connect with it.
-_OTHERS = """\
-addkeystoagent afstokenpassing batchmode channeltimeout checkhostip cipher clearallforwardings compressionlevel
-connectionattempts controlmaster controlpath controlpersist dsaauthentication dynamicforward
-enableescapecommandline escapechar exitonforwardfailure fallbacktorsh fingerprinthash forwardx11
-forwardx11timeout gatewayports globalknownhostsfile2 gssapiclientidentity gssapikexalgorithms
-gssapirenewalforcesrekey gssapiserveridentity gssapitrustdns hashknownhosts hostbasedacceptedalgorithms identityfile2
-ipqos kbdinteractivedevices keepalive kerberosauthentication kerberostgtpassing localcommand localforward loglevel
-logverbose nohostauthenticationforlocalhost numberofpasswordprompts obscurekeystroketiming permitlocalcommand
-permitremoteopen protocol refuseconnection remoteforward rhostsauthentication
-rhostsrsaauthentication rsaauthentication skeyauthentication smartcarddevice streamlocalbindmask
-streamlocalbindunlink stricthostkeychecking syslogfacility tisauthentication tunnel tunneldevice updatehostkeys
-useblacklistedkeys useprivilegedport userknownhostsfile2 useroaming usersh verifyhostkeydns versionaddendum
-visualhostkey warnweakcrypto xauthlocation
+
+_FLAG, _TIME, _FAMILY = "(?i:yes|no|true|false)", "(?i:none|([0-9]+[smhdw]?)+)", "(?i:any|inet6?)"
+_NUMBER, _NOT_NONE = "[0-9]+", "(?!(?i:none)$)"
+_PATH = r"([^%$]|%[dhiLlnpru]|\$\{\w+\}|\$(?!\{))+"  # with the tokens that asyncssh replaces as ssh does
+# Keywords that asyncssh reads -> the values that it reads as ssh does.
+_READ = {
+    "AddressFamily": _FAMILY,
+    "BindAddress": f"{_NOT_NONE}.+",
+    "CASignatureAlgorithms": f"{_NOT_NONE}.+",
+    "CertificateFile": _PATH,
+    "ChallengeResponseAuthentication": _FLAG,
+    "Ciphers": f"{_NOT_NONE}.+",
+    "Compression": _FLAG,
+    "ConnectTimeout": _NUMBER,
+    "GlobalKnownHostsFile": ".+",
+    "GSSAPIAuthentication": _FLAG,
+    "HostbasedAuthentication": _FLAG,
+    "HostKeyAlgorithms": f"{_NOT_NONE}.+",
+    "HostKeyAlias": f"{_NOT_NONE}[^%]+",
+    "Hostname": "([^%$A-Z]|%[h%])+",
+    "IdentitiesOnly": _FLAG,
+    "IdentityAgent": _PATH,
+    "IdentityFile": _PATH,
+    "KbdInteractiveAuthentication": _FLAG,
+    "KexAlgorithms": f"{_NOT_NONE}.+",
+    "MACs": f"{_NOT_NONE}.+",
+    "PasswordAuthentication": _FLAG,
+    "PKCS11Provider": ".+",
+    "Port": _NUMBER,
+    "PreferredAuthentications": ".+",
+    "ProxyCommand": r"([^%$]|%[hnpr]|\$(?!\{))+",
+    "ProxyJump": "[^%]+",
+    "PubkeyAuthentication": _FLAG,
+    "TCPKeepAlive": _FLAG,
+    "User": f"{_NOT_NONE}.+",
+    "UserKnownHostsFile": "[^%$]+",
+}
+# Keywords that only ssh follows -> the values that change nothing.
+_OPENSSH_ONLY = {
+    "bindinterface": "none",
+    "canonicalizehostname": "no|false",
+    "dsaauthentication": "yes|true",
+    "identityfile2": "none",
+    "knownhostscommand": "none",
+    "proxyusefdpass": "no|false",
+    "pubkeyacceptedalgorithms": "[+^].+",
+    "pubkeyacceptedkeytypes": "[+^].+",
+    "requiredrsasize": "1024",
+    "revokedhostkeys": "none",
+    "securitykeyprovider": "internal",
+    "serveralivecountmax": _NUMBER,
+    "serveraliveinterval": _NUMBER,
+    "skeyauthentication": "yes|true",
+    "smartcarddevice": "none",
+    "tisauthentication": "yes|true",
+}
+_VALUES = {**{name.lower(): values for name, values in _READ.items()}, **_OPENSSH_ONLY}
+# Without such a value ssh refuses the file, also in a block for another host.
+_TAKEN_BY_SSH = {
+    **{name: values for name, values in _VALUES.items() if values == _FLAG},
+    "addressfamily": _FAMILY,
+    "connecttimeout": _TIME,
+    "port": "[1-9][0-9]{0,4}|[a-z][a-z0-9-]*",
+    "pubkeyauthentication": f"{_FLAG}|(?i:unbound|host-bound)",
+    "serveraliveinterval": _TIME,
+}
+# Keywords of any OpenSSH, also those that it only warns of, that change nothing here. A name in no table is misspelt.
+_UNUSED = """\
+addkeystoagent afstokenpassing batchmode canonicaldomains canonicalizefallbacklocal canonicalizemaxdots
+canonicalizepermittedcnames channeltimeout checkhostip cipher clearallforwardings compressionlevel connectionattempts
+controlmaster controlpath controlpersist dynamicforward enableescapecommandline enablesshkeysign escapechar
+exitonforwardfailure fallbacktorsh fingerprinthash forkafterauthentication forwardagent forwardx11 forwardx11timeout
+forwardx11trusted gatewayports globalknownhostsfile2 gssapiclientidentity gssapidelegatecredentials gssapikexalgorithms
+gssapikeyexchange gssapirenewalforcesrekey gssapiserveridentity gssapitrustdns hashknownhosts
+hostbasedacceptedalgorithms hostbasedkeytypes ignoreunknown ipqos kbdinteractivedevices keepalive
+kerberosauthentication kerberostgtpassing localcommand localforward loglevel logverbose
+nohostauthenticationforlocalhost numberofpasswordprompts obscurekeystroketiming permitlocalcommand permitremoteopen
+protocol refuseconnection rekeylimit remotecommand remoteforward requesttty rhostsauthentication rhostsrsaauthentication
+rsaauthentication sendenv sessiontype setenv stdinnull streamlocalbindmask streamlocalbindunlink stricthostkeychecking
+syslogfacility tag tunnel tunneldevice updatehostkeys useblacklistedkeys useprivilegedport userknownhostsfile2
+useroaming usersh verifyhostkeydns versionaddendum visualhostkey warnweakcrypto xauthlocation
 """
-_PASSED_OVER = frozenset(_OTHERS.split()) | (
+KNOWN = frozenset({"host", "match", "include", *_VALUES, *_UNUSED.split()}) | (
     {"usekeychain"} if sys.platform == "darwin" else frozenset()
 )
+_SEVERAL = """\
+canonicaldomains canonicalizepermittedcnames channeltimeout dynamicforward globalknownhostsfile host include ipqos
+localforward logverbose match permitremoteopen rekeylimit remoteforward sendenv setenv userknownhostsfile
+"""  # keywords with more than one argument
+_COMMANDS = ("knownhostscommand", "localcommand", "proxycommand", "remotecommand")
+_BLOCKS = ("host", "match")
+_CRITERIA = ("host", "originalhost", "user", "localuser")
+_LINE = re.compile(r"([^\s=\"]+)(\s*=\s*|\s*)(.*)", re.DOTALL)
+_BY_SSH_ALONE = "install OpenSSH's client, or write the line another way"
 
 
-class UserConfig(SSHClientConfig):
-    """What the config files say of one host. The first value of a directive wins."""
+class ConfigRefused(LinkError):
+    """ssh does not take its configuration, or only ssh can read it; `file` and `line` are where, if known."""
 
-    _percent_expand: set[str] = set()  # noqa: RUF012 - as asyncssh has it; `read` expands at the end
-    strange: str | None = None  # a Match criterion that asyncssh does not know
-    _named: str  # what Host patterns are compared with
-    _depth = 0
-    _only_looked_at = False  # included by a block that does not match; its `Match final` counts
-
-    @classmethod
-    def read(
-        cls, paths: Iterable[str], host: str, user: str | None = None, port: int | None = None
-    ) -> UserConfig:
-        """Read files in order. Raises asyncssh.ConfigParseError or OSError."""
-        me = user_name()
-        config = cls(cast(SSHConfig, None), False, False, False, me, user or (), host, port or ())  # type: ignore[arg-type]
-        paths, config._named = tuple(paths), host
-        config._parse_all(paths)
-        if config.has_match_final():
-            # Once more over all files: what is set stays, and a host goes by its real name now.
-            config._named = str(config._options.get("Hostname", host)).lower()
-            config._options["Hostname"] = config._named
-            config._final = config._canonical = True  # ssh takes both for the last pass
-            config._parse_all(paths)
-        config._expand_all()
-        config.loaded = True
-        return config
-
-    @classmethod
-    def from_answer(cls, values: Mapping[str, Sequence[str]], host: str) -> UserConfig:
-        """The config that `ssh -G` printed, by keyword in lower case."""
-        config = cls.read((), host)
-        config._path, config._line_no = Path("ssh -G"), 0
-        for name, said in values.items():
-            if name in cls._handlers:
-                option, handler = cls._handlers[name]
-                for value in said:
-                    handler(config, option, value.split() if name == "rekeylimit" else [value])
-        return config
-
-    def add(self, options: Mapping[str, object]) -> None:
-        """Set what is known already."""
-        self._options |= options
-
-    @classmethod
-    def of(cls, settings: Settings, host: str) -> UserConfig:
-        """The config that `settings` were taken from."""
-        config = cls.read((), host)
-        config._options = dict(settings)
-        return config
-
-    def settings(self) -> Settings:
-        """Every directive that is set, in values that can be compared."""
-        return tuple(
-            (name, tuple(value) if isinstance(value, list) else value)
-            for name, value in sorted(self._options.items())
-        )
-
-    def _parse_all(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            system = path == SYSTEM_CONFIG
-            self._default_path = Path("/etc/ssh") if system else Path("~/.ssh").expanduser()
-            self.parse(Path(path))
-
-    def parse(self, path: Path) -> None:
-        """Read one file, whose lines are split once for all hosts."""
-        self._path, self._matching = path, not self._only_looked_at
-        self._tokens = {"%": "%"}
-        note(path)
-        for number, name, words in read_lines(path):
-            self._line_no = number
-            if (known := self._handlers.get(name)) is None:
-                if not self._passes_over(name):
-                    self._error(f"Bad configuration option: {name}")
-                continue
-            if not self._matching and name not in self._conditionals:
-                continue
-            option, handler = known
-            args = list(words)
-            if not args:
-                self._error(f"Missing {option} value")
-            handler(self, option, args)
-            if args:
-                self._error(f"Extra data at end: {' '.join(args)}")
-
-    def _expand_all(self) -> None:
-        self._set_tokens()
-        host = self._tokens["h"].lower()
-        alias = str(self._options.get("HostKeyAlias", "")).lower() or self._orig_host
-        who = "".join((self._tokens["l"], host, self._tokens["p"], self._tokens["r"]))
-        self._tokens |= {"h": host, "k": alias, "C": sha1(who.encode()).hexdigest()}
-        for option in _TOKENS:
-            value = self._options.get(option)
-            # The variables of a ProxyCommand are its shell's business.
-            expand = self._tokens_of if option == "ProxyCommand" else self._expand_val
-            if isinstance(value, list):
-                self._options[option] = [expand(item) for item in value]
-            elif isinstance(value, str):
-                self._options[option] = expand(value)
-
-    def _passes_over(self, name: str) -> bool:
-        """Whether ssh takes this directive, or was asked to ignore it."""
-        ignored = str(self._options.get("IgnoreUnknown", "")).lower()
-        return name in _PASSED_OVER or name in _OURS or bool(patterns(ignored).matches(name))
-
-    @property
-    def unread(self) -> str | None:
-        """A directive that only ssh itself can follow, or None."""
-        if self._options.get("CanonicalizeHostname"):
-            return "CanonicalizeHostname"
-        return f"Match {self.strange}" if self.strange else None
-
-    def _tokens_of(self, value: str) -> str:
-        return re.sub(r"%(.)", self._expand_token, value)
-
-    def _set_tokens(self) -> None:
-        super()._set_tokens()
-        self._tokens["%"] = "%"
-        self._tokens["k"] = str(self._options.get("HostKeyAlias") or self._tokens["h"])
-        jump = str(self._options.get("ProxyJump", "none"))
-        self._tokens["j"] = "" if jump.lower() == "none" else hop(jump.split(",")[-1])[1]
-
-    def _read_host(self, option: str, args: list[str]) -> None:
-        """A block for the hosts that its patterns name; a comma parts none here, as it does in Match."""
-        hits = [word for word in args if pattern(word.removeprefix("!")).matches(self._named)]
-        excepted = any(word.startswith("!") for word in hits)
-        self._matching = bool(hits) and not excepted and not self._only_looked_at
-        args.clear()
-
-    def _read_proxy(self, option: str, args: list[str]) -> None:
-        """ProxyJump and ProxyCommand: the first of either counts; `ProxyJump none` bars no command."""
-        jump = str(self._options.get("ProxyJump", "none")).lower()
-        if "ProxyCommand" not in self._options and (
-            jump == "none" if option == "ProxyCommand" else "ProxyJump" not in self._options
-        ):
-            self._options[option] = args[0]
-        args.clear()
-
-    def _read_include(self, option: str, args: list[str]) -> None:
-        """In the order of names; a file that cannot be read is passed over."""
-        path, line, tokens = self._path, self._line_no, self._tokens
-        matching, looking = self._matching, self._only_looked_at
-        self._only_looked_at = not matching
-        self._depth += 1
-        if self._depth > INCLUDED_DEEP:
-            self._error("Too many files that include one another")
-        for named in args:
-            wanted = str(self._default_path / os.path.expanduser(named))
-            note(wanted)
-            for name in sorted(glob.glob(wanted)):
-                if Path(name).is_file() and os.access(name, os.R_OK):
-                    self.parse(Path(name))
-        self._depth -= 1
-        self._path, self._line_no, self._tokens = path, line, tokens
-        self._matching, self._only_looked_at = matching, looking
-        args.clear()
-
-    def _read_match(self, option: str, args: list[str]) -> None:
-        """A block for what meets every criterion; a strange one matches nothing, and is remembered."""
-        words = _criteria(args[0])
-        args.clear()
-        self._matching = not self._only_looked_at
-        while words:
-            word = words.pop(0).lower()
-            name = word.removeprefix("!")
-            if name in _LONE:
-                hit = self._is_pass(name)
-            elif name not in _WITH_PATTERN:
-                self.strange = name if self._matching else self.strange
-                self._matching = False
-                return
-            elif not words:
-                self._error(f"Missing {name} match pattern")
-            else:
-                hit = self._meets(name, words.pop(0))
-            self._matching = self._matching and hit == (name == word)
-
-    def _is_pass(self, name: str) -> bool:
-        """Whether this pass over the files is meant. Who asks for a last one gets it."""
-        if name == "final" and self._final is None:
-            self._final = False
-        return name == "all" or bool(self._canonical if name == "canonical" else self._final)
-
-    def _meets(self, name: str, wanted: str) -> bool:
-        """One criterion of a block that still may match; hosts go by small letters."""
-        if not self._matching:
-            return False
-        if name == "exec":
-            return self._succeeds(wanted)
-        value = str(self._match_val(name))
-        if "host" in name:
-            value, wanted = value.lower(), wanted.lower()
-        return value == wanted if "" in (value, wanted) else patterns(wanted).matches(value)
-
-    def _succeeds(self, command: str) -> bool:
-        """The end of a `Match exec`, whose % tokens are replaced. ssh would wait for it for ever."""
-        self._set_tokens()
-        command = self._tokens_of(command)
-        shell = os.environ.get("SHELL") or "/bin/sh"
-        with subprocess.Popen(
-            [shell, "-c", command],
-            stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True,
-        ) as process:  # fmt: skip
-            try:
-                return process.wait(EXEC_SECONDS) == 0
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                self._error(f"its exec does not end within {EXEC_SECONDS:g} s: {command}")
-
-    def _read_port(self, option: str, args: list[str]) -> None:
-        word = args.pop(0)
-        number = port_of(word)
-        if number is None:
-            self._error(f"Bad port {word!r}")
-        self._options.setdefault(option, number)
-
-    def _read_seconds(self, option: str, args: list[str]) -> None:
-        """A time with units, or none: 0."""
-        word = args.pop(0)
-        number = 0 if word.lower() == "none" else seconds(word)
-        if number is None:
-            self._error(f"Invalid {option} time value: {word}")
-        self._options.setdefault(option, number)
-
-    def _read_pubkey(self, option: str, args: list[str]) -> None:
-        """Also `unbound` and `host-bound`, which are a yes."""
-        if args[0].lower() in ("unbound", "host-bound"):
-            args[0] = "yes"
-        self._set_bool(option, args)
-
-    def _read_rekey(self, option: str, args: list[str]) -> None:
-        """`0` bytes are as many as usual."""
-        if args[0] == "0":
-            args[0] = "default"
-        self._set_rekey_limits(option, args)
-
-    def _read_text(self, option: str, args: list[str]) -> None:
-        """One word as it stands: a user may be called `none`."""
-        self._options.setdefault(option, args.pop(0))
-
-    def _read_word(self, option: str, args: list[str]) -> None:
-        """A directive that is only looked at."""
-        self._options.setdefault(option, args[0])
-        args.clear()
+    def __init__(self, text: str, next: str, file: str | None = None, line: int | None = None):
+        super().__init__(text, next=next)
+        self.file, self.line = file, line
 
 
-_LINE = re.compile(r"([^\s=\"]+)\s*=?\s*(.*)", re.DOTALL)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One directive: its keyword in lower case, what follows, and the words of that as ssh splits them."""
+
+    file: str
+    number: int
+    name: str
+    rest: str
+    words: tuple[str, ...]
+    exact: bool  # asyncssh finds the same words
+
+    def refused(self, why: str, next: str = "correct the ssh config") -> ConfigRefused:
+        """The error for this line."""
+        return ConfigRefused(f"{self.file} line {self.number}: {why}", next, self.file, self.number)
+
+    def only_ssh(self) -> ConfigRefused:
+        """The error for a line that ssh takes and asyncssh would not read as ssh does."""
+        text = clean(f"{self.name} {self.rest}")
+        return self.refused(f"only OpenSSH's client can follow {text!r}", _BY_SSH_ALONE)
 
 
-def read_lines(path: Path) -> Lines:
-    """(number, directive, words) of each line. Raises OSError or asyncssh.ConfigParseError."""
+def read_lines(path: Path) -> tuple[Line, ...]:
+    """The directives of a file. Raises OSError or ConfigRefused."""
     stat = path.stat()
     return _lines(str(path), stat.st_mtime_ns, stat.st_size, stat.st_ino)
 
 
 @lru_cache(maxsize=64)
-def _lines(path: str, mtime: int, size: int, inode: int) -> Lines:
+def _lines(path: str, mtime: int, size: int, inode: int) -> tuple[Line, ...]:
     """Those of one state of a file; hundreds of hosts share one."""
     found = []
     text = Path(path).read_bytes().decode("utf-8", "replace")
@@ -341,58 +170,171 @@ def _lines(path: str, mtime: int, size: int, inode: int) -> Lines:
         match = None if raw.lstrip().startswith("#") else _LINE.fullmatch(raw.strip())
         if match is None:
             continue
-        name, rest = match[1].lower(), match[2]
+        name, sign, rest = match[1].lower(), match[2], match[3]
+        command, equals = name in _COMMANDS, "=" in sign
         try:
-            found.append((number, name, _words(name, rest)))
+            words = tuple(split(rest)) if not command else (rest,) if rest else ()
         except ValueError as error:
-            raise asyncssh.ConfigParseError(f"{path} line {number}: {error}") from None
+            raise Line(path, number, name, rest, (), False).refused(str(error)) from None
+        try:
+            exact = not equals if command else tuple(shlex.split(rest)) == words
+        except ValueError:
+            exact = False
+        exact = exact and not ("=" in rest and (equals or name in _BLOCKS))
+        found.append(Line(path, number, name, rest, words, exact))
     return tuple(found)
 
 
-def _words(name: str, rest: str) -> tuple[str, ...]:
-    """The words up to a comment; a command is one word, as it stands."""
-    if name in UserConfig._no_split:
-        command = rest.lstrip(" \t=")
-        return (command,) if command else ()
-    return tuple(split(rest))
+class _Check:
+    """Looks through the config files for one host, before asyncssh does."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._ignored = ""  # the patterns of IgnoreUnknown
+        self._has_match = False  # above, so that it is not known whether a line counts
+        self._has_token = False  # a path or command with what HostName, Port or User say,
+        self._replaced = False  # and asyncssh has replaced that at the end of a file
+        self._before: list[str] = []
+
+    def files(self, path: str) -> list[str]:
+        """The files to read for one config file: what its first lines include comes first.
+
+        asyncssh reads the files of one Include in no order. The first value counts, so it does no harm that it reads
+        them again.
+        """
+        self._before = []
+        self._file(path)
+        return [*self._before, path]
+
+    def _file(self, path: str, *, active: bool = True, depth: int = 0, twice: bool = False) -> None:
+        note(path)
+        head, outer = depth == 0, active  # nothing but Include so far
+        for line in read_lines(Path(path)):
+            self._need_taken_by_ssh(line)
+            needed = active or line.name in _BLOCKS
+            if line.name in KNOWN and needed and not line.exact:
+                raise line.only_ssh()
+            head = head and line.name == "include"
+            if line.name == "host":
+                active = outer and self._is_host(line)
+            elif line.name == "match":
+                active = outer
+                self._need_plain_criteria(line, twice=twice)
+            elif line.name == "include":
+                self._include(line, active=active, depth=depth + 1, head=head)
+            elif active and line.name in KNOWN:
+                self._need_readable(line)
+        self._replaced = self._replaced or self._has_token
+
+    def _need_taken_by_ssh(self, line: Line) -> None:
+        if line.name not in KNOWN:
+            if not patterns(self._ignored).matches(line.name):
+                raise line.refused(f"Bad configuration option: {clean(line.name)}")
+        elif not line.words:
+            raise line.refused(f"no argument after {line.name}")
+        elif len(line.words) > 1 and line.name not in _SEVERAL.split():
+            raise line.refused(f"too many arguments after {line.name}")
+        elif not re.fullmatch(_TAKEN_BY_SSH.get(line.name, "(?s:.*)"), line.words[0]):
+            raise line.refused(f"bad value of {line.name}: {clean(line.words[0])}")
+
+    def _need_readable(self, line: Line) -> None:
+        """Refuses a value that asyncssh would not read as ssh does."""
+        value = line.rest if line.name in _COMMANDS else " ".join(line.words)
+        if line.name == "ignoreunknown":
+            if self._has_match:
+                raise line.only_ssh()
+            self._ignored = self._ignored or value.lower()
+        if not re.fullmatch(_VALUES.get(line.name, "(?s:.*)"), value):
+            raise line.only_ssh()
+        if self._replaced and line.name in ("hostname", "port", "user"):
+            raise line.only_ssh()
+        if line.name in ("certificatefile", "identityagent", "identityfile", "proxycommand"):
+            self._has_token = self._has_token or bool(re.search("%[hpr]", value))
+            if "%h" in value and self._host != self._host.lower():
+                raise line.only_ssh()
+
+    def _is_host(self, line: Line) -> bool:
+        if any("," in word for word in line.words):
+            raise line.only_ssh()
+        return patterns(",".join(line.words)).matches(self._host)
+
+    def _need_plain_criteria(self, line: Line, *, twice: bool) -> None:
+        """Refuses a Match line with more than names of hosts and users."""
+        left = [] if line.words == ("all",) else [*line.words]
+        self._has_match = self._has_match or bool(left)
+        while left:
+            name = left.pop(0).lower().removeprefix("!")
+            if name not in _CRITERIA or (twice and name in ("host", "user")):
+                raise line.only_ssh()
+            value = left.pop(0) if left else ""
+            if not value:
+                raise line.refused(f"no argument after {name}")
+            if "host" in name and (value + self._host) != (value + self._host).lower():
+                raise line.only_ssh()
+
+    def _include(self, line: Line, *, active: bool, depth: int, head: bool) -> None:
+        if depth > INCLUDED_DEEP:
+            raise line.refused("too many files that include one another")
+        for word in line.words:
+            try:
+                path = Path(word).expanduser()
+            except RuntimeError:  # ssh passes over a home that no user has
+                if active:
+                    raise line.only_ssh() from None
+                continue
+            root = Path(path.anchor) if path.anchor else Path("~/.ssh").expanduser()
+            wanted = os.path.join(
+                os.path.dirname(line.file) if line.file == SYSTEM_CONFIG else root, path
+            )
+            note(wanted)
+            files = [name for name in sorted(glob.glob(wanted)) if Path(name).is_file()]
+            theirs = {
+                str(name) for name in root.glob(str(path).removeprefix("/")) if name.is_file()
+            }
+            several = len(files) > 1
+            if active and (
+                theirs != set(files) or (several and not head) or "%" in word or "$" in word
+            ):
+                raise line.only_ssh()
+            if several and active:
+                self._before += files
+            for name in files:
+                self._file(name, active=active, depth=depth, twice=several)
 
 
-def _criteria(line: str) -> list[str]:
-    """The words of a Match line. asyncssh would cut every word at `=`, also inside an `exec`."""
-    words: list[str] = []
-    for word in split(line):
-        name, sign, value = word.partition("=")
-        lone = sign and name.lower().removeprefix("!") in _WITH_PATTERN
-        words += [name, value] if lone else [word]
-    return words
+def read(
+    paths: Iterable[str], host: str, user: str | None = None, port: int | None = None
+) -> Options:
+    """The options of one host, from files in their order.
+
+    Raises OSError, ValueError (asyncssh.ConfigParseError among them), RuntimeError or ConfigRefused.
+    """
+    check = _Check(host)
+    files = [file for path in paths for file in check.files(path)]
+    config = SSHClientConfig.load(
+        None, files, False, False, False, user_name(), user or (), host, port or ()
+    )
+    unset = object()
+    found = {name: config.get(name, unset) for name in _READ}
+    options = {
+        name.lower(): _as_words(value) for name, value in found.items() if value is not unset
+    }
+    if "proxycommand" in options and options.get("proxyjump"):
+        raise ConfigRefused(
+            f"only OpenSSH's client can tell whether ProxyJump or ProxyCommand counts for {host}",
+            _BY_SSH_ALONE,
+        )
+    if (old := options.pop("challengeresponseauthentication", None)) is not None:
+        options.setdefault("kbdinteractiveauthentication", old)
+    return options
 
 
-UserConfig._conditionals = {*SSHClientConfig._conditionals, "include"}
-UserConfig._no_split = {*SSHClientConfig._no_split, "match"}
-UserConfig._handlers = {
-    **{name: read for name, read in SSHClientConfig._handlers.items() if name not in _OURS},
-    "host": ("Host", UserConfig._read_host),
-    "include": ("Include", UserConfig._read_include),
-    "match": ("Match", UserConfig._read_match),
-    "proxyjump": ("ProxyJump", UserConfig._read_proxy),
-    "proxycommand": ("ProxyCommand", UserConfig._read_proxy),
-    "port": ("Port", UserConfig._read_port),
-    "challengeresponseauthentication": ("KbdInteractiveAuthentication", UserConfig._set_bool),
-    "pubkeyauthentication": ("PubkeyAuthentication", UserConfig._read_pubkey),
-    "rekeylimit": ("RekeyLimit", UserConfig._read_rekey),
-    "connecttimeout": ("ConnectTimeout", UserConfig._read_seconds),
-    **{name.lower(): (name, UserConfig._read_text) for name in _TEXTS},
-    **{name.lower(): (name, UserConfig._read_word) for name in _ALSO},
-    **{old: (name, UserConfig._read_word) for old, name in _OLD_NAMES.items()},
-}
-
-
-def port_of(word: str) -> int | None:
-    """A number, or the name of a service; None where it is no port."""
-    number = whole(word)
-    if number is None:
-        try:
-            number = socket.getservbyname(word, "tcp")
-        except OSError:
-            return None
-    return number if 0 < number <= MOST_PORT else None
+def _as_words(value: object) -> tuple[str, ...]:
+    """A value of asyncssh in the words of `ssh -G`."""
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(value, socket.AddressFamily):
+        return tuple(name for name, family in FAMILIES.items() if family == value)
+    if isinstance(value, bool):
+        return ("yes" if value else "no",)
+    return () if value is None else (str(value),)

@@ -1,68 +1,99 @@
-"""What asyncssh can do with the config of one host, and what of it needs the user's own ssh."""
+"""The options of one host: what asyncssh makes of them, and which of them need the user's own ssh."""
 
 from __future__ import annotations
 
-import asyncssh
+import socket
+from collections.abc import Mapping
+from typing import Any
 
-from gpu_tui.transport.ssh_config import UserConfig
+from asyncssh.encryption import get_default_encryption_algs, get_encryption_algs
+from asyncssh.kex import get_default_kex_algs, get_kex_algs
+from asyncssh.mac import get_default_mac_algs, get_mac_algs
+from asyncssh.public_key import get_public_key_algs
 
+from gpu_tui.transport.pattern import chosen
+
+# Keyword in lower case -> its values, as `ssh -G` prints them; an empty tuple for `none` where files are listed.
+Options = dict[str, tuple[str, ...]]
+
+# Option -> argument of asyncssh's connect, the algorithms it has by default, all that it knows.
 _ALGORITHMS = {
-    "Ciphers": "encryption_algs",
-    "MACs": "mac_algs",
-    "KexAlgorithms": "kex_algs",
-    "CASignatureAlgorithms": "signature_algs",
+    "Ciphers": ("encryption_algs", get_default_encryption_algs, get_encryption_algs),
+    "MACs": ("mac_algs", get_default_mac_algs, get_mac_algs),
+    "KexAlgorithms": ("kex_algs", get_default_kex_algs, get_kex_algs),
+    "CASignatureAlgorithms": ("signature_algs", get_public_key_algs, get_public_key_algs),
 }
 _METHODS = {
-    "publickey": "PubkeyAuthentication",
-    "keyboard-interactive": "KbdInteractiveAuthentication",
-    "password": "PasswordAuthentication",
+    "publickey": "pubkeyauthentication",
+    "keyboard-interactive": "kbdinteractiveauthentication",
+    "password": "passwordauthentication",
+}
+FAMILIES = {"any": socket.AF_UNSPEC, "inet": socket.AF_INET, "inet6": socket.AF_INET6}
+# Options that only OpenSSH follows -> the value that asks for nothing.
+_OPENSSH_ONLY = {
+    "PKCS11Provider": "none",
+    "KnownHostsCommand": "none",
+    "RevokedHostKeys": "none",
+    "BindInterface": "none",
+    "SecurityKeyProvider": "internal",
 }
 
 
-def methods(config: UserConfig) -> tuple[str, ...]:
-    """The ways to log in that are ours and that the config allows, in its order."""
-    preferred = config.get("PreferredAuthentications")
-    order = preferred.split(",") if isinstance(preferred, str) else list(_METHODS)
+def first(options: Mapping[str, tuple[str, ...]], name: str) -> str | None:
+    """The first value, or None where the option is not set."""
+    return next(iter(options.get(name, ())), None)
+
+
+def is_on(options: Mapping[str, tuple[str, ...]], name: str, *, default: bool = False) -> bool:
+    """Whether a flag is set; `unbound` and `host-bound` of PubkeyAuthentication are a yes."""
+    value = first(options, name)
+    return default if value is None else value.lower() not in ("no", "false")
+
+
+def methods(options: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The ways to log in that are implemented here and that the config allows, in its order."""
+    order = ",".join(options.get("preferredauthentications", _METHODS)).split(",")
     return tuple(
-        name for name in order if name in _METHODS and config.get(_METHODS[name]) is not False
+        name for name in order if name in _METHODS and is_on(options, _METHODS[name], default=True)
     )
 
 
-def beyond(config: UserConfig) -> str | None:
-    """The directive for which a host needs the user's own ssh, or None."""
-    get = config.get
-    for name in ("PKCS11Provider", "KnownHostsCommand", "RevokedHostKeys", "BindInterface"):
-        if str(get(name) or "none").lower() != "none":
+def beyond(options: Mapping[str, tuple[str, ...]]) -> str | None:
+    """The option for which a host needs the user's own ssh, or None."""
+    for name, harmless in _OPENSSH_ONLY.items():
+        if (first(options, name.lower()) or harmless).lower() != harmless:
             return name
-    if str(get("SecurityKeyProvider") or "internal").lower() != "internal":
-        return "SecurityKeyProvider"
-    if str(get("ProxyUseFdpass") or "no").lower() in ("yes", "true"):
+    if is_on(options, "proxyusefdpass"):
         return "ProxyUseFdpass"
-    if not methods(config) and get("GSSAPIAuthentication"):
-        return "GSSAPIAuthentication"
-    if not methods(config) and get("HostbasedAuthentication"):
-        return "HostbasedAuthentication"
-    return _strange_algorithm(config)
+    for name in ("GSSAPIAuthentication", "HostbasedAuthentication"):
+        if not methods(options) and is_on(options, name.lower()):
+            return name
+    return next((name for name in _ALGORITHMS if _algorithms(options, name) == []), None)
 
 
-def _strange_algorithm(config: UserConfig) -> str | None:
-    """A list of algorithms of which asyncssh has none."""
-    for name, field in _ALGORITHMS.items():
-        value = config.get(name)
-        if value is not None:
-            alone = UserConfig.of(((name, value),), "host")
-            try:
-                if not getattr(connect_options(alone), field):
-                    return name
-            except ValueError:
-                return name
-    return None
+def _algorithms(options: Mapping[str, tuple[str, ...]], name: str) -> list[str] | None:
+    """Those of an option that asyncssh knows, or None where it is not set."""
+    listed = first(options, name.lower())
+    if listed is None:
+        return None
+    _, usual, possible = _ALGORITHMS[name]
+    return chosen(listed, [*map(bytes.decode, usual())], [*map(bytes.decode, possible())])
 
 
-def connect_options(config: UserConfig) -> asyncssh.SSHClientConnectionOptions:
-    """The config as asyncssh's connect takes it; it reads no file then. ValueError if it cannot."""
-    empty = object.__new__(asyncssh.SSHClientConnectionOptions)
-    empty.config, empty.kwargs = config, {}
-    return asyncssh.SSHClientConnectionOptions(
-        empty, host="", config=None, known_hosts=([], [], []), client_keys=None, agent_path=None
-    )
+def connect_arguments(options: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """The options that asyncssh itself follows, as arguments of its `connect`."""
+    found: dict[str, Any] = {}
+    for name, (argument, _, _) in _ALGORITHMS.items():
+        if (known := _algorithms(options, name)) is not None:
+            found[argument] = known
+    size, _, time = (first(options, "rekeylimit") or "default").partition(" ")
+    if size not in ("0", "default"):
+        found["rekey_bytes"] = size
+    if time:
+        found["rekey_seconds"] = None if time in ("0", "none") else time
+    found["family"] = FAMILIES[(first(options, "addressfamily") or "any").lower()]
+    if (address := first(options, "bindaddress")) is not None:
+        found["local_addr"] = address, 0
+    found["tcp_keepalive"] = is_on(options, "tcpkeepalive", default=True)
+    found["host_key_alias"] = first(options, "hostkeyalias")
+    return found

@@ -19,8 +19,10 @@ from gpu_tui.transport import own_ssh
 from gpu_tui.transport.access import MAX_HOPS, resolve, routes_to
 from gpu_tui.transport.base import LinkError
 from gpu_tui.transport.openssh_words import shell_words
-from gpu_tui.transport.own_ssh import Answers, ConfigRefused
+from gpu_tui.transport.own_ssh import Answers
 from gpu_tui.transport.ssh import SshTransport
+from gpu_tui.transport.ssh_config import ConfigRefused
+from gpu_tui.transport.ssh_options import connect_arguments
 
 SSH = shutil.which("ssh")
 pytestmark = pytest.mark.skipif(SSH is None, reason="no ssh here")
@@ -318,9 +320,9 @@ def test_what_is_as_usual_is_not_the_users_own(tmp_path: Path) -> None:
     route = resolve(
         config(tmp_path, "Host box\n Compression no\n StdinNull no\n ConnectTimeout none\n")
     )
-    assert not route.own_ciphers
     assert not route.compression
     assert (route.host_key_algs, route.connect_timeout) == (None, None)
-    assert {"StdinNull", "Ciphers", "MACs"}.isdisjoint(name for name, _ in route.settings)
-    assert resolve(config(tmp_path, "Ciphers aes256-ctr\nConnectTimeout 1m30s\n")).own_ciphers
+    assert {"stdinnull", "ciphers", "macs"}.isdisjoint(name for name, _ in route.settings)
+    chosen = resolve(config(tmp_path, "Ciphers aes256-ctr\n"))
+    assert connect_arguments(dict(chosen.settings))["encryption_algs"] == ["aes256-ctr"]
     assert resolve(config(tmp_path, "ConnectTimeout 1m30s\n")).connect_timeout == 90

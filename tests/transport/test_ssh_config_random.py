@@ -1,4 +1,4 @@
-"""Random configs, read by us and by the real ssh: what both make of them is the same."""
+"""Random configs, read without OpenSSH and by the real ssh: what both make of them is the same, or it is refused."""
 
 from __future__ import annotations
 
@@ -8,41 +8,29 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from test_ssh_config import no_openssh, oracle, ours, read  # noqa: F401 - a fixture
+from test_ssh_config import both, no_openssh, read  # noqa: F401 - a fixture
 
-from gpu_tui.transport.access import resolve
+from gpu_tui.transport.ssh_config import ConfigRefused
 
 ROUNDS = 2000 if os.environ.get("GPU_TUI_NIGHTLY") else 100
-PATTERNS = (
-    "box",
-    "*",
-    "b*",
-    "!box",
-    "far",
-    "bo?",
-    "other",
-    "BOX",
-    "!other",
-    "10.*",
-    "*.Example",
-    "a,box",
-    "!far,*",
-    "b[o]x",
-)
+PATTERNS = ("box", "*", "b*", "!box", "far", "bo?", "other", "!other", "10.*", "b[o]x")
 CRITERIA = {
     "host": PATTERNS,
     "originalhost": PATTERNS,
     "user": ("root", "me", "m*"),
     "localuser": ("root", "x"),
-    "exec": ("true", "false", '"test %n = box"', '"test %h = far"', '"test %p = 22"'),
 }
 LINES = (
-    "Port 11", "Port 12", "User me", "User root", "User none", "User a@b", "HostName far", "HostName %h.example",
-    "HostName 10.0.0.1", "HostName Far.Example", "Compression yes", "Compression no",
-    "IdentitiesOnly yes", "IdentitiesOnly no", "HostKeyAlias al", "HostKeyAlias none",
-    "ProxyJump none", "ProxyJump a", "ProxyJump u@b:3,c", "ProxyCommand none",
-    "ProxyCommand nc %h %p", "ProxyCommand = = x %h", "ProxyJump u@[fe80::1]:3",
-    "UserKnownHostsFile /%C/%k /%r/%n/%L", "CertificateFile /a", "ProxyCommand x | y && z",
+    "Port 11", "Port 12", "User me", "User root", "User a@b", "HostName far", "HostName %h.example",
+    "HostName 10.0.0.1", "Compression yes", "Compression no", "IdentitiesOnly yes", "IdentitiesOnly no",
+    "HostKeyAlias al", "ProxyJump none", "ProxyJump a", "ProxyJump u@b:3,c", "ProxyCommand none",
+    "ProxyCommand nc %h %p", "ProxyJump u@[fe80::1]:3", "CertificateFile /a", "ProxyCommand x | y && z",
+    "IdentityFile /k/%h", "IdentityFile /%n/%p", "IdentityFile none", "IdentityAgent /s/%r", "IdentityAgent $AGENT",
+    "ConnectTimeout 5", "ConnectTimeout 7", "AddressFamily inet", "BindAddress 127.0.0.1", "TCPKeepAlive no",
+    "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PreferredAuthentications publickey,password",
+    "Ciphers aes256-ctr", "HostKeyAlgorithms ssh-ed25519", "UserKnownHostsFile /a /b", "GlobalKnownHostsFile /c",
+    "IgnoreUnknown Foo", "Foo bar", "ForwardAgent yes", "Port ssh", "User none", "HostName Far", "ProxyCommand = x",
+    "ConnectTimeout 1m", "HostName far # ours", "IdentityFile /%C", "UserKnownHostsFile /%k",
 )  # fmt: skip
 
 
@@ -56,10 +44,10 @@ def block(random: Random, includes: list[Path], depth: int = 0) -> str:
         words = []
         for name in random.choices(list(CRITERIA), k=random.randint(1, 3)):
             words.append(f"{random.choice(('', '!'))}{name} {random.choice(CRITERIA[name])}")
-        final = random.choices(("", "final", "!final"), (8, 1, 1))
+        final = random.choices(("", "final", "exec true"), (18, 1, 1))
         lines = ["Match " + " ".join([*final, *words])]
     elif draw < 0.9:
-        lines = [random.choice(("Match all", "Match final all"))]
+        lines = ["Match all"]
     for _ in range(random.randint(0, 4)):
         line = random.choice(LINES)
         if depth < 2 and random.random() < 0.08:
@@ -73,21 +61,18 @@ def block(random: Random, includes: list[Path], depth: int = 0) -> str:
 
 @pytest.mark.nightly
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh here")
-def test_random_configs_mean_the_same_to_both(tmp_path: Path) -> None:
+def test_a_random_config_means_what_it_means_to_ssh_or_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = 0
     for seed in range(ROUNDS):
         random = Random(seed)
         path = tmp_path / "config"
         text = "\n".join(block(random, [path]) for _ in range(random.randint(1, 5))) + "\n"
-        said, expected = ours(resolve(read(path, text))), oracle(path)
-        for word in ("hostkeyalias", "proxyjump", "proxycommand"):
-            said.setdefault(word, ["none"])
-            expected.setdefault(word, ["none"])
-        [command] = expected["proxycommand"]
-        for token, word in (("%h", "hostname"), ("%p", "port")):
-            command = command.replace(token, expected[word][0])
-        expected["proxycommand"] = [command]
-        wrong = {
-            word: (said[word], expected[word]) for word in said if word != "userknownhostsfile"
-        }
-        wrong = {word: both for word, both in wrong.items() if both[0] != both[1]}
-        assert not wrong, f"seed {seed}: {wrong}\n{text}"
+        try:
+            without, by_ssh = both(read(path, text), monkeypatch)
+        except ConfigRefused:
+            continue
+        assert without == by_ssh, f"seed {seed}\n{text}"
+        alike += 1
+    assert alike > ROUNDS / 4
