@@ -147,12 +147,18 @@ class Line:
 
     def refused(self, why: str, next: str = "correct the ssh config") -> ConfigRefused:
         """The error for this line."""
-        return ConfigRefused(f"{self.file} line {self.number}: {why}", next, self.file, self.number)
+        return ConfigRefused(
+            f"the ssh config cannot be read: {self.file} line {self.number}: {why}",
+            next,
+            self.file,
+            self.number,
+        )
 
     def only_ssh(self) -> ConfigRefused:
         """The error for a line that ssh takes and asyncssh would not read as ssh does."""
         text = clean(f"{self.name} {self.rest}")
-        return self.refused(f"only OpenSSH's client can follow {text!r}", _BY_SSH_ALONE)
+        why = f"only OpenSSH's client can follow {text!r}, and there is none here"
+        return self.refused(why, _BY_SSH_ALONE)
 
 
 def read_lines(path: Path) -> tuple[Line, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from boxes import make_key
 
 from gpu_tui.core.fleet import SshAccess
+from gpu_tui.core.speech import Catalogue, speak, told
+from gpu_tui.language import catalogue
 from gpu_tui.transport import access as access_module
 from gpu_tui.transport import own_ssh, ssh_config
 from gpu_tui.transport.access import Route, resolve, routes_to
@@ -455,3 +458,19 @@ def test_known_hosts_none_is_refused_on_the_way_too(tmp_path: Path) -> None:
     text = "Host hop\n UserKnownHostsFile none\nHost box\n ProxyJump hop\n"
     with pytest.raises(HostKeyRejected, match="hop"):
         routes_to(read(tmp_path / "config", text))
+
+
+@pytest.mark.parametrize(
+    "text", ["Hots box\n", "Port\n", "Port 1 2\n", "Port x-\nPort -\n", "Match exec true\n"]
+)
+def test_what_is_refused_is_told_in_chinese(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigRefused) as caught:
+        resolve(read(tmp_path / "config", text))
+    speak(catalogue("zh"))
+    try:
+        for sentence in (str(caught.value), str(caught.value.next)):
+            assert not re.search(
+                r"config cannot|after|option|bad value|only|correct|install", told(sentence)
+            )
+    finally:
+        speak(Catalogue())
