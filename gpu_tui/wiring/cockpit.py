@@ -19,7 +19,7 @@ from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.hand import OwnPrograms, hand_of
 from gpu_tui.wiring.kept import open_kept
 from gpu_tui.wiring.looks import looks_of
-from gpu_tui.wiring.process import end_loading, run
+from gpu_tui.wiring.process import begin_loading, end_loading, run
 
 if TYPE_CHECKING:  # the cockpit loads them when it needs them
     from gpu_tui.recording.tape import TapeWriter
@@ -47,6 +47,7 @@ def run_cockpit(
 ) -> int:
     """Open the cockpit and return its exit code. Raises NoTerminal where there is none."""
     need_terminal("Run it in one, or read the fleet as text: gpu-tui check")
+    begin_loading()
     config = settings.load_config(os.environ)
     read_only = read_only or settings.must_not_act(os.environ)
     # Imported here: `check` and `triage` must not pay for the screen.

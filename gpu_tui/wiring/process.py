@@ -23,6 +23,11 @@ def run(work: Coroutine[object, object, R]) -> R:
         raise error from group
 
 
+def begin_loading() -> None:
+    """Make no garbage collections until `end_loading`: they find nothing, and take 40 ms of a start."""
+    gc.disable()
+
+
 def end_loading() -> None:
     """Keep garbage collections short from now on, because each one blocks the event loop.
 
@@ -31,3 +36,4 @@ def end_loading() -> None:
     """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+    gc.enable()

@@ -8,6 +8,7 @@ with its own .venv, and its demo plays the same story from the same seed.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from bench.pty_harness import Program
 
@@ -36,12 +38,19 @@ FILLED = ("8 connecting", "per h", "no clock is known", "not read yet", "the que
 HERE = Path(__file__).resolve().parents[2]
 
 
+class Boxes(NamedTuple):
+    """The fleet file of a demo, and the variable that its providers' key is read from."""
+
+    fleet: Path
+    key: dict[str, str]
+
+
 def measure(others: Sequence[Path] = ()) -> dict[str, object]:
     """Medians, and the ratios of this checkout to a bare app and to each other checkout."""
     row: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         checkouts = {"": HERE, **{f" of {other.name}": other.resolve() for other in others}}
-        fleets = {name: stack.enter_context(_boxes(at, place)) for name, at in checkouts.items()}
+        boxes = {name: stack.enter_context(_boxes(at, place)) for name, at in checkouts.items()}
         bare = [str(_python(HERE)), "-c", BARE]
         cpu: dict[str, list[float]] = {}
         wall: dict[str, list[float]] = {}
@@ -55,7 +64,7 @@ def measure(others: Sequence[Path] = ()) -> dict[str, object]:
         for number in range(ROUNDS + 1):
             note("bare textual", bare, _environment(HERE, place), ("hello from here",))
             for name, at in checkouts.items():
-                note(f"first frame{name}", *_cockpit(at, fleets[name], place), FILLED)
+                note(f"first frame{name}", *_cockpit(at, boxes[name], place), FILLED)
             if not number:  # the first round writes the byte code
                 cpu.clear()
                 wall.clear()
@@ -65,11 +74,11 @@ def measure(others: Sequence[Path] = ()) -> dict[str, object]:
         for name in checkouts:
             ratio = median(cpu[f"first frame{name}"]) / median(cpu["bare textual"])
             row[f"first frame{name} / bare textual: CPU"] = round(ratio, 2)
-        row |= _watch(checkouts, fleets, place)
+        row |= _watch(checkouts, boxes, place)
     return row
 
 
-def _watch(checkouts: dict[str, Path], fleets: dict[str, Path], place: str) -> dict[str, object]:
+def _watch(checkouts: dict[str, Path], boxes: dict[str, Boxes], place: str) -> dict[str, object]:
     """CPU of the minute after the start, start excluded, and memory at its end. All run at the same time."""
     cpu: dict[str, list[float]] = {name: [] for name in checkouts}
     memory: dict[str, list[float]] = {name: [] for name in checkouts}
@@ -78,7 +87,7 @@ def _watch(checkouts: dict[str, Path], fleets: dict[str, Path], place: str) -> d
             names = list(checkouts) if number % 2 else list(checkouts)[::-1]
             watching = {
                 name: stack.enter_context(
-                    Program(*_cockpit(checkouts[name], fleets[name], place), *SIZE)
+                    Program(*_cockpit(checkouts[name], boxes[name], place), *SIZE)
                 )
                 for name in names
             }
@@ -102,10 +111,10 @@ def _python(checkout: Path) -> Path:
     return own if own.exists() else Path(sys.executable)
 
 
-def _cockpit(checkout: Path, fleet: Path, place: str) -> tuple[list[str], dict[str, str]]:
+def _cockpit(checkout: Path, boxes: Boxes, place: str) -> tuple[list[str], dict[str, str]]:
     """The command and environment of a cockpit with a new, empty state directory."""
-    env = _environment(checkout, tempfile.mkdtemp(dir=place))
-    return [str(_python(checkout)), "-m", "gpu_tui", "--fleet", str(fleet)], env
+    env = _environment(checkout, tempfile.mkdtemp(dir=place)) | boxes.key
+    return [str(_python(checkout)), "-m", "gpu_tui", "--fleet", str(boxes.fleet)], env
 
 
 def _environment(checkout: Path, home: str) -> dict[str, str]:
@@ -116,13 +125,15 @@ def _environment(checkout: Path, home: str) -> dict[str, str]:
 
 
 @contextmanager
-def _boxes(checkout: Path, place: str) -> Iterator[Path]:
-    """The fleet file of the eight boxes of a demo, for as long as the block lasts."""
+def _boxes(checkout: Path, place: str) -> Iterator[Boxes]:
+    """The eight boxes of a demo, for as long as the block lasts."""
     fleet = Path(tempfile.mkdtemp(dir=place)) / "fleet.yaml"
     argv = [str(_python(checkout)), "-m", "gpu_tui", "demo", "--boxes-only", "--fleet-out", str(fleet)]  # fmt: skip
     with Program(argv, _environment(checkout, place)) as program:
-        program.until("boxes are up")
-        yield fleet
+        program.until("Ctrl-C")
+        named = re.search(r"export (\w+)=(\S+)", program.text())
+        assert named
+        yield Boxes(fleet, {named[1]: named[2]})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from bench.pty_harness import Program
 
-from gpu_tui.wiring.process import end_loading
+from gpu_tui.wiring.process import begin_loading, end_loading
 
 COCKPIT = ("ui.app", "wiring.cockpit", "wiring.fleet", "wiring.alerts", "ui.screens.teardown")
 LATER = {
@@ -75,16 +75,20 @@ def test_the_first_frame_waits_for_no_module_that_it_does_not_need(tmp_path: Pat
 def collector() -> Iterator[None]:
     before = gc.get_threshold()
     yield
+    gc.enable()
     gc.unfreeze()
     gc.set_threshold(*before)
 
 
 def test_no_collection_goes_through_what_is_loaded(collector: None) -> None:
     gc.set_threshold(50_000)
+    begin_loading()
+    assert not gc.isenabled()
     loaded = [[number] for number in range(1000)]
     end_loading()
     assert gc.get_freeze_count() >= len(loaded)
     assert gc.get_threshold()[0] < 5_000
+    assert gc.isenabled()
 
 
 def test_a_tab_loads_no_more_than_arguments_need() -> None:
