@@ -76,12 +76,10 @@ def to_csv(rows: Sequence[Row]) -> str:
     return out.getvalue()
 
 
-def to_markdown(rows: Sequence[Row], *, whole: bool = False) -> str:
-    """One aligned table; `whole` with every column of the CSV, else with those that people read."""
-    fields = fields_of(rows)
-    if not whole:
-        brief = {*BRIEF, *(metrics_of(rows))}
-        fields = [(name, field) for name, field in fields if name in brief]
+def to_markdown(rows: Sequence[Row]) -> str:
+    """One aligned table of the columns that people read."""
+    brief = {*BRIEF, *metrics_of(rows)}
+    fields = [(name, field) for name, field in fields_of(rows) if name in brief]
     head = [_escaped(name) for name, _ in fields]
     body = [[_escaped(_short(field(row))) for _, field in fields] for row in rows]
     right = [_is_number(field, rows) for _, field in fields]
