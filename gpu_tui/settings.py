@@ -75,7 +75,7 @@ def fleet_of_hosts(
 
     Without a `platform` each is a bare box that may show which one it is.
     """
-    from gpu_tui.core.fleet import Instance, Results, SshAccess
+    from gpu_tui.core.fleet import Fleet, Instance, Results, SshAccess
     from gpu_tui.core.profile import FALLBACK_PLATFORM, all_signs, scheduler_of
     from gpu_tui.parse.box_paths import BoxPaths
     from gpu_tui.parse.host import AddressError, parse_host

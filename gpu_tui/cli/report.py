@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -52,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         print(text, end="")
         return 0
+    import asyncio
+
     from gpu_tui.report.picture import masked_svg, masked_view
     from gpu_tui.resources import load_profiles, themes_dir
     from gpu_tui.ui.picture import draw_cockpit
