@@ -209,15 +209,15 @@ class Cockpit(AppService):
     async def end(self) -> None:
         """Ask it to end, and kill it where it does not."""
         process = self._process
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await self.stop()
-                if process is not None:
-                    await process.wait()
-        except TimeoutError:
-            if process is not None and process.returncode is None:
-                process.kill()
-                await process.wait()
+        if process is None:
+            return
+        for ends in (self.stop, process.wait):  # stop() takes its cancellation for the end
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await ends()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 async def _talk(page: web.WebSocketResponse, service: Cockpit) -> None:

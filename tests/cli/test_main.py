@@ -15,6 +15,7 @@ import pytest
 
 from gpu_tui import __version__
 from gpu_tui.cli import main as cli
+from gpu_tui.core.speech import Catalogue, speak
 from gpu_tui.settings import FleetError
 
 
@@ -275,3 +276,15 @@ def test_a_home_of_nobody_is_no_place_for_settings(
     assert cli.main(["--config", "~nobody-here/x.yaml", "--version"]) == 0
     assert cli.main(["check", "--alert", "--config", "~nobody-here/x.yaml"]) == 2
     assert "bug" not in capsys.readouterr().err
+
+
+def test_the_headings_of_a_help_are_in_the_language_of_the_person(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    try:
+        assert cli.main(["check", "--language", "zh", "--help"]) == 0
+    finally:
+        speak(Catalogue())
+    said = capsys.readouterr().out
+    assert "位置参数:" in said
+    assert "options:" not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,3 +78,18 @@ async def test_a_browser_leaves_out_the_usual_port(port: int, host: str, status:
         client.get(f"/?token={tabs.token}", headers={"Host": host}) as answer,
     ):
         assert answer.status == status
+
+
+async def test_a_cockpit_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser, "PATIENCE", 0.05)
+
+    async def drop(*_: object) -> None: ...
+
+    stuck = browser.Cockpit(
+        "exec sleep 600",
+        write_bytes=drop, write_str=drop, close=drop, download_manager=browser.DownloadManager(),
+    )  # fmt: skip
+    await stuck.start(80, 24)
+    await stuck.end()
+    assert stuck._process is not None
+    assert stuck._process.returncode == -signal.SIGKILL

@@ -109,6 +109,19 @@ async def test_one_that_works_carries_megabytes_and_ends_with_the_connection(
     await wait_until(mark, gone=True)
 
 
+async def test_a_connection_is_closed_when_its_proxy_command_has_ended(
+    box: Sshd, transport: SshTransport, mark: str
+) -> None:
+    relay = f"exec 3<>/dev/tcp/127.0.0.1/{box.port}; cat <&3 & exec cat >&3"
+    box.config.write_text(
+        f"Host box\n HostKeyAlias [127.0.0.1]:{box.port}\n ProxyCommand exec bash -c '{relay}'\n"
+    )
+    connection = await transport.connect(box.instance(ssh=replace(box.ssh_access, host="box")))
+    assert running(mark)
+    await connection.close()
+    assert running(mark) == []
+
+
 async def test_one_that_hangs_leaves_nothing_at_any_attempt(
     box: Sshd, transport: SshTransport, mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
