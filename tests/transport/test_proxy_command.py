@@ -109,15 +109,19 @@ async def test_one_that_works_carries_megabytes_and_ends_with_the_connection(
     await wait_until(mark, gone=True)
 
 
+@pytest.mark.parametrize("lost", [False, True])
 async def test_a_connection_is_closed_when_its_proxy_command_has_ended(
-    box: Sshd, transport: SshTransport, mark: str
+    box: Sshd, transport: SshTransport, mark: str, lost: bool
 ) -> None:
-    relay = f"exec 3<>/dev/tcp/127.0.0.1/{box.port}; cat <&3 & exec cat >&3"
+    relay = f"trap : HUP; exec 3<>/dev/tcp/127.0.0.1/{box.port}; cat <&3 & cat >&3; sleep 600"
     box.config.write_text(
         f"Host box\n HostKeyAlias [127.0.0.1]:{box.port}\n ProxyCommand exec bash -c '{relay}'\n"
     )
     connection = await transport.connect(box.instance(ssh=replace(box.ssh_access, host="box")))
     assert running(mark)
+    if lost:
+        connection._connection.abort()  # type: ignore[union-attr]
+        assert await connection.wait_closed() is not None
     await connection.close()
     assert running(mark) == []
 
