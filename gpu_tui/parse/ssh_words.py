@@ -1,12 +1,8 @@
-"""Words and numbers of an ssh_config line as OpenSSH takes them (its misc.c). Pure."""
+"""Words of an ssh_config line as OpenSSH takes them (its misc.c). Pure."""
 
 from __future__ import annotations
 
-import re
-
 BLANKS = " \t"
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_TIME = re.compile(r"([0-9]{1,9})([smhdw]?)", re.ASCII | re.IGNORECASE)
 
 
 def split(text: str) -> list[str]:
@@ -44,14 +40,6 @@ def _word(text: str, at: int) -> tuple[str, int]:
     if quote:
         raise ValueError("No closing quotation")
     return word, at
-
-
-def seconds(text: str) -> int | None:
-    """A time such as `90`, `30s` or `1h30m`; None where it is none."""
-    parts = _TIME.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        return None
-    return sum(int(number) * _UNITS[unit.lower()] for number, unit in parts)
 
 
 def hop(text: str) -> tuple[str | None, str, str]:

@@ -31,68 +31,44 @@ from gpu_tui.transport.ssh_options import FAMILIES, Options
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 INCLUDED_DEEP = 16  # files in files, as ssh allows
 
-_FLAG, _TIME, _FAMILY = "(?i:yes|no|true|false)", "(?i:none|([0-9]+[smhdw]?)+)", "(?i:any|inet6?)"
-_NUMBER, _NOT_NONE = "[0-9]+", "(?!(?i:none)$)"
-_PATH = r"([^%$]|%[dhiLlnpru]|\$\{\w+\}|\$(?!\{))+"  # with the tokens that asyncssh replaces as ssh does
-# Keywords that asyncssh reads -> the values that it reads as ssh does.
+_FLAG, _NUMBER, _SOME = "(?i:yes|no|true|false)", "[0-9]+", "(?!(?i:none)$).+"
+_FAMILY, _TIME = "(?i:any|inet6?)", "(?i:none|([0-9]+[smhdw])*[0-9]*)"
+# Keywords that asyncssh reads, by the values that it reads as ssh does: its tokens and variables, no `none`, no `~USER`.
 _READ = {
-    "AddressFamily": _FAMILY,
-    "BindAddress": f"{_NOT_NONE}.+",
-    "CASignatureAlgorithms": f"{_NOT_NONE}.+",
-    "CertificateFile": _PATH,
-    "ChallengeResponseAuthentication": _FLAG,
-    "Ciphers": f"{_NOT_NONE}.+",
-    "Compression": _FLAG,
-    "ConnectTimeout": _NUMBER,
-    "GlobalKnownHostsFile": ".+",
-    "GSSAPIAuthentication": _FLAG,
-    "HostbasedAuthentication": _FLAG,
-    "HostKeyAlgorithms": f"{_NOT_NONE}.+",
-    "HostKeyAlias": f"{_NOT_NONE}[^%]+",
-    "Hostname": "([^%$A-Z]|%[h%])+",
-    "IdentitiesOnly": _FLAG,
-    "IdentityAgent": _PATH,
-    "IdentityFile": _PATH,
-    "KbdInteractiveAuthentication": _FLAG,
-    "KexAlgorithms": f"{_NOT_NONE}.+",
-    "MACs": f"{_NOT_NONE}.+",
-    "PasswordAuthentication": _FLAG,
-    "PKCS11Provider": ".+",
-    "Port": _NUMBER,
-    "PreferredAuthentications": ".+",
-    "ProxyCommand": r"([^%$]|%[hnpr]|\$(?!\{))+",
-    "ProxyJump": "[^%]+",
-    "PubkeyAuthentication": _FLAG,
-    "TCPKeepAlive": _FLAG,
-    "User": f"{_NOT_NONE}.+",
-    "UserKnownHostsFile": "[^%$]+",
+    _FLAG: """ChallengeResponseAuthentication Compression GSSAPIAuthentication HostbasedAuthentication IdentitiesOnly
+        KbdInteractiveAuthentication PasswordAuthentication PubkeyAuthentication TCPKeepAlive""",
+    _NUMBER: "ConnectTimeout Port",
+    _FAMILY: "AddressFamily",
+    _SOME: "BindAddress CASignatureAlgorithms Ciphers HostKeyAlgorithms KexAlgorithms MACs User",
+    "(?!(?i:none)$)[^%]+": "HostKeyAlias",
+    ".+": "GlobalKnownHostsFile PKCS11Provider PreferredAuthentications",
+    "[^%]+": "ProxyJump",
+    "[^%$]+": "UserKnownHostsFile",
+    "([^%$A-Z]|%[h%])+": "Hostname",
+    r"([^%$]|%[hnpr]|\$(?!\{))+": "ProxyCommand",
+    r"(?!~[^/])([^%$]|%[dhiLlnpru]|\$\{\w+\}|\$(?!\{))+": "CertificateFile IdentityAgent IdentityFile",
 }
-# Keywords that only ssh follows -> the values that change nothing.
+# Keywords that only ssh follows, by the values that change nothing.
 _OPENSSH_ONLY = {
-    "bindinterface": "none",
-    "canonicalizehostname": "no|false",
-    "dsaauthentication": "yes|true",
-    "identityfile2": "none",
-    "knownhostscommand": "none",
-    "proxyusefdpass": "no|false",
-    "pubkeyacceptedalgorithms": "[+^].+",
-    "pubkeyacceptedkeytypes": "[+^].+",
-    "requiredrsasize": "1024",
-    "revokedhostkeys": "none",
-    "securitykeyprovider": "internal",
-    "serveralivecountmax": _NUMBER,
-    "serveraliveinterval": _NUMBER,
-    "skeyauthentication": "yes|true",
-    "smartcarddevice": "none",
-    "tisauthentication": "yes|true",
+    "none": "BindInterface IdentityFile2 KnownHostsCommand RevokedHostKeys SmartcardDevice",
+    "no|false": "CanonicalizeHostname ProxyUseFdpass",
+    "yes|true": "DSAAuthentication SkeyAuthentication TISAuthentication",
+    "[+^].+": "PubkeyAcceptedAlgorithms PubkeyAcceptedKeyTypes",
+    "1024": "RequiredRSASize",
+    "internal": "SecurityKeyProvider",
+    _NUMBER: "ServerAliveCountMax ServerAliveInterval",
 }
-_VALUES = {**{name.lower(): values for name, values in _READ.items()}, **_OPENSSH_ONLY}
+_VALUES = {
+    name.lower(): values
+    for table in (_READ, _OPENSSH_ONLY)
+    for values, names in table.items()
+    for name in names.split()
+}
 # Without such a value ssh refuses the file, also in a block for another host.
 _TAKEN_BY_SSH = {
-    **{name: values for name, values in _VALUES.items() if values == _FLAG},
-    "addressfamily": _FAMILY,
+    **{name: values for name, values in _VALUES.items() if values in (_FLAG, _FAMILY)},
     "connecttimeout": _TIME,
-    "port": "[1-9][0-9]{0,4}|[a-z][a-z0-9-]*",
+    "port": "[1-9][0-9]{0,4}",
     "pubkeyauthentication": f"{_FLAG}|(?i:unbound|host-bound)",
     "serveraliveinterval": _TIME,
 }
@@ -143,7 +119,9 @@ class Line:
     name: str
     rest: str
     words: tuple[str, ...]
-    exact: bool  # asyncssh finds the same words
+    exact: (
+        bool | None
+    )  # whether asyncssh finds the same words; None where it refuses the file for the line
 
     def refused(self, why: str, next: str = "correct the ssh config") -> ConfigRefused:
         """The error for this line."""
@@ -183,10 +161,11 @@ def _lines(path: str, mtime: int, size: int, inode: int) -> tuple[Line, ...]:
         except ValueError as error:
             raise Line(path, number, name, rest, (), False).refused(str(error)) from None
         try:
-            exact = not equals if command else tuple(shlex.split(rest)) == words
+            theirs = tuple(shlex.split(rest))
+            exact = not equals if command else theirs == words
+            exact = exact and not ("=" in rest and (equals or name in _BLOCKS))
         except ValueError:
-            exact = False
-        exact = exact and not ("=" in rest and (equals or name in _BLOCKS))
+            exact = None
         found.append(Line(path, number, name, rest, words, exact))
     return tuple(found)
 
@@ -217,8 +196,8 @@ class _Check:
         head, outer = depth == 0, active  # nothing but Include so far
         for line in read_lines(Path(path)):
             self._need_taken_by_ssh(line)
-            needed = active or line.name in _BLOCKS
-            if line.name in KNOWN and needed and not line.exact:
+            needed = (active and line.name in KNOWN) or line.name in _BLOCKS
+            if line.exact is None or (needed and not line.exact):
                 raise line.only_ssh()
             head = head and line.name == "include"
             if line.name == "host":
@@ -321,13 +300,11 @@ def read(
         None, files, False, False, False, user_name(), user or (), host, port or ()
     )
     unset = object()
-    found = {name: config.get(name, unset) for name in _READ}
-    options = {
-        name.lower(): _as_words(value) for name, value in found.items() if value is not unset
-    }
+    found = ((name, config.get(name, unset)) for names in _READ.values() for name in names.split())
+    options = {name.lower(): _as_words(value) for name, value in found if value is not unset}
     if "proxycommand" in options and options.get("proxyjump"):
         raise ConfigRefused(
-            f"only OpenSSH's client can tell whether ProxyJump or ProxyCommand counts for {host}",
+            f"the ssh config has ProxyJump and ProxyCommand for {host}, and only OpenSSH's client can tell which counts",
             _BY_SSH_ALONE,
         )
     if (old := options.pop("challengeresponseauthentication", None)) is not None:

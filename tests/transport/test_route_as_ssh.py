@@ -17,17 +17,20 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 from boxes import Sshd, make_key
 
 from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport import own_ssh
 from gpu_tui.transport.base import LinkError
 from gpu_tui.transport.ssh import SshTransport
 
 ME = getpass.getuser()
+Recorded = dict[str, list[tuple[str, ...]]]
+Ways = Callable[[str], Awaitable[tuple[Recorded, Recorded, LinkError]]]
 
 
 def _has_loopback_net() -> bool:
@@ -167,6 +170,14 @@ BY_FLEET = {
 }
 REFUSED = tuple(CASES)[tuple(CASES).index("a byte order mark") :]
 
+# Configs that are followed also where no OpenSSH is installed.
+WITHOUT = (
+    "plain", "negation", "match user", "a directive to be ignored", "files by tokens", "no file",
+    "a public half alone", "the agent comes first", "an agent by a name", "a certificate elsewhere", "an alias",
+    "a command on the way to a jump", "a jump of a jump", "a jump with user and port", "no jump", "an address of our own",
+    "a byte order mark", "a bad port of another host", "a file by a variable that is not set",
+)  # fmt: skip
+
 WAY = """\
 #!/bin/sh
 printf '<%s>' "$@" >> {log}
@@ -305,7 +316,7 @@ class Scene:
         way.write_text(WAY.format(log=self.way_log, python=sys.executable, last=last, port=port))
         way.chmod(0o700)
 
-    def recorded(self) -> dict[str, list[tuple[str, ...]]]:
+    def recorded(self) -> Recorded:
         """All that was done since the last time."""
         ways = self.way_log.read_text().splitlines() if self.way_log.exists() else []
         self.way_log.unlink(missing_ok=True)
@@ -360,29 +371,52 @@ def agents(scene: Scene) -> Iterator[dict[str, str]]:
         agent.stdout.close()
 
 
-@pytest.mark.parametrize("name", CASES)
-async def test_our_transport_does_what_ssh_does(
-    name: str, scene: Scene, agents: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def ways(scene: Scene, agents: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Ways:
+    """What ssh does with a case, what our transport does, and our error."""
     monkeypatch.setenv("HOME", pwd.getpwuid(os.getuid()).pw_dir)
     monkeypatch.setenv("SSH_AUTH_SOCK", agents["usual"])
     monkeypatch.setenv("OTHER_AGENT", agents["other"])
     monkeypatch.setenv("KEYS", str(scene.directory))
-    host = "2" if "a name with a token" in name else "box"
-    user, port = BY_FLEET.get(name, (None, None))
-    scene.put(CASES[name])
-    scene.recorded()
-    words = ["ssh", "-F", str(scene.config), *(["-l", user] if user else []), "--", host, "true"]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert done.returncode == 255
-    expected = scene.recorded()
-    access = SshAccess(host, user, port, config=str(scene.config))
-    transport = SshTransport()
-    with pytest.raises(LinkError) as caught:
-        await transport.connect(Instance("box", access))
-    await transport.close()
-    if name in REFUSED:  # some after it has knocked: we do not even knock
-        assert [event for event in expected["box"] if event[0] != "reached"] == [], done.stderr
-        expected["box"] = []
-    assert scene.recorded() == expected, f"ours: {caught.value}\nssh: {done.stderr}"
-    assert bool(expected["gate"] or expected["box"]) is not (name in REFUSED), done.stderr
+
+    async def both(name: str) -> tuple[Recorded, Recorded, LinkError]:
+        host = "2" if "a name with a token" in name else "box"
+        user, port = BY_FLEET.get(name, (None, None))
+        scene.put(CASES[name])
+        scene.recorded()
+        words = ["ssh", "-F", str(scene.config), *(["-l", user] if user else []), "--", host]
+        done = subprocess.run(
+            [*words, "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        assert done.returncode == 255
+        expected = scene.recorded()
+        access = SshAccess(host, user, port, config=str(scene.config))
+        transport = SshTransport()
+        with pytest.raises(LinkError) as caught:
+            await transport.connect(Instance("box", access))
+        await transport.close()
+        if name in REFUSED:  # some after it has knocked: we do not even knock
+            assert [event for event in expected["box"] if event[0] != "reached"] == [], done.stderr
+            expected["box"] = []
+        assert bool(expected["gate"] or expected["box"]) is not (name in REFUSED), done.stderr
+        return expected, scene.recorded(), caught.value
+
+    return both
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_our_transport_does_what_ssh_does(name: str, ways: Ways) -> None:
+    expected, done, error = await ways(name)
+    assert done == expected, str(error)
+
+
+@pytest.mark.parametrize("name", CASES if os.environ.get("GPU_TUI_NIGHTLY") else WITHOUT)
+async def test_without_openssh_it_does_the_same_or_nothing(
+    name: str, ways: Ways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_ssh, "ask", lambda *question: None)
+    expected, done, error = await ways(name)
+    if name not in WITHOUT and "ssh config" in str(error):
+        expected = {kind: [] for kind in expected}
+    assert done == expected, str(error)
+    assert name not in REFUSED or "ssh config" in str(error)
