@@ -182,7 +182,10 @@ async def test_what_a_loop_should_not_do_a_call_makes_good(
         await gone(loop)
 
 
-async def test_a_part_of_a_row_is_waited_for_no_longer_than_a_command(box: ShellBox, shell: str):
+async def test_a_part_of_a_row_is_waited_for_no_longer_than_a_look(
+    box: ShellBox, shell: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(probe_gpu, "LOOP_LATE_SECONDS", 0.4)
     seen = "while ! [ -e '{root}/seen' ]; do sleep 0.05; done"  # of several looks only the last is told
     part = f"printf '%s' '{LOOPED[:60]}'; trap '' TERM; kill -s STOP $$"
     loops(box, f"cat '{{root}}/rows'; {seen}; {part}")

@@ -198,6 +198,7 @@ async def test_a_shell_without_a_clock_takes_the_beat_of_its_client(
 ):
     """And starts nothing any more to wait; with nobody to give a beat it goes on by itself."""
     files.cgroup2()
+    files.program("nvidia-smi", NO_SMI)  # or its loop would begin with a short wait
     group = files.group(poll=0.1)
     async with sampling(files, "dash", group) as inbox:
         for _ in range(20):

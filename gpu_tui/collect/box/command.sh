@@ -13,6 +13,7 @@ capture() {
     out=$(exec ${within:+$within "$limit"} "$@" 2>&"$errors" 3<&- 4<&- 7<&-)
     code=$?
     exec 7<&-
+    [ "$code" -lt 256 ] || code=$((code - 128)) # ksh adds 256 to the number of a signal
 }
 
 # The same as a section; its output stays in $out: ask SECTION SECONDS COMMAND...

@@ -101,14 +101,15 @@ show() {
     open "$1"
     if [ "${#out}" -gt 3000 ]; then
         flush
-        printf '%s\n' "$out" | marked
+        printf '%s\n' "$out" | (marked)
     else
         text
     fi
     close "$2"
 }
 
-# The end of a pipe: sends its lines, as many in one write as fit.
+# The end of a pipe: sends its lines, as many in one write as fit. Called in parentheses, because ksh runs the end of
+# a pipe in the shell itself.
 marked() {
     [ -z "$awk" ] || exec awk -v m="$mark" -v tag="$tag" -v piece="$piece" -v most="$most" '
         function send() { if (held != "") { printf "%s", held; fflush(); held = "" } }

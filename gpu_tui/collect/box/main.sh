@@ -10,7 +10,7 @@ main() {
     start_lanes
     trap led=tick USR1
     if [ "$clock" != read ]; then guard & fi
-    [ "$lifeline" = 3 ] || say beat
+    [ "$lifeline" = 3 ] || put "@$nonce 0 beat"
     while :; do
         flush
         rest "$pause"

@@ -70,7 +70,7 @@ process_table() {
         ${within:+$within 4} sed -e '/) [A-Z] 2 /d' \
             -e '/^[0-9]* (p[yt]/s/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{9\}\( [0-9]* [0-9]*\)\( [-0-9]*\)\{6\} \([0-9]*\) .*/\1 \5\3/' \
             -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/' \
-            "$proc"/[0-9]*/stat 4<&- 7<&- | marked
+            "$proc"/[0-9]*/stat 4<&- 7<&- | (marked)
     fi
     close 0
     if [ "$alike" -gt 2 ]; then
@@ -80,7 +80,7 @@ process_table() {
         open cmdline
         flush
         ${within:+$within 4} head -c 2048 /dev/null "$proc"/[0-9]*/cmdline 4<&- 7<&- | tr '\000' '\037' |
-            sed -n -e '/^==> .* <==$/{h;d;}' -e '/./{x;/./{p;s/.*//;};x;p;}' | marked
+            sed -n -e '/^==> .* <==$/{h;d;}' -e '/./{x;/./{p;s/.*//;};x;p;}' | (marked)
         close 0
     fi
     exec 7<&-
