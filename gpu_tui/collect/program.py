@@ -23,6 +23,7 @@ from gpu_tui.collect.probe_gpu import loop_settings
 from gpu_tui.collect.shell import quote_path, terse
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Roots
+from gpu_tui.parse.devices import list_devices
 
 TICK_MAX_SECONDS = 2.0  # between two looks at the lanes
 PIECE_BYTES = 3900  # of a line that go out at once, with room for its mark below PIPE_BUF (4096)
@@ -38,6 +39,8 @@ REST = ("clock", "lanes", "main")
 @cache
 def script(name: str) -> str:
     """The text of one file of the program, without what is for readers."""
+    if name == "devices":  # the teardown's, too
+        return terse(list_devices())
     return terse((files("gpu_tui.collect") / "box" / f"{name}.sh").read_text("utf-8"))
 
 

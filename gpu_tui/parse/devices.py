@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.resources import files
 
 LINES_MOST = 4096
 SHOWN = 3
@@ -44,8 +45,13 @@ class Devices:
         return tuple((f"{maker.split()[0]}-cards", _why(maker, files)) for maker, files in found)
 
 
+def list_devices() -> str:
+    """The sh function of this name, whose output `parse_devices` reads; it needs the variables dev and sys."""
+    return (files("gpu_tui.parse") / "devices.sh").read_text("utf-8")
+
+
 def parse_devices(listing: bytes) -> Devices:
-    """The devices that `list_devices` of collect/box/devices.sh printed: the first word of a line is a file below /dev. Never raises."""
+    """The devices that `list_devices` printed. Never raises."""
     nodes: dict[str, dict[str, list[str]]] = {}
     for line in listing.decode("ascii", "replace").split("\n")[:LINES_MOST]:
         name, _, rest = line.partition(" ")

@@ -16,7 +16,7 @@ from gpu_tui.core.fleet import Roots
 from gpu_tui.core.idle import BUSY_SHARE, HELD_BYTES, NO_CARD
 from gpu_tui.core.number import whole
 from gpu_tui.core.readings import Gpu, GpuTable
-from gpu_tui.parse.devices import LIST_DEVICES, parse_devices
+from gpu_tui.parse.devices import list_devices, parse_devices
 from gpu_tui.parse.nvidia_smi import APPS_QUERY, FORMAT, GPU_QUERY, HUNG, parse_gpus
 from gpu_tui.teardown.box import Survey
 from gpu_tui.teardown.idle import working
@@ -44,7 +44,7 @@ async def unseen_cards(connection: Connection, seen: Survey, roots: Roots) -> Ca
     if any(p.name == ASKING and p.state == "D" and p.ppid == 1 for p in processes):
         return ((ASKING, HUNG),)  # a dead driver holds it, and would hold another
     mark = secrets.token_hex(8)
-    program = LIST_DEVICES + _PROGRAM.format(
+    program = list_devices() + _PROGRAM.format(
         mark=mark,
         proc=shlex.quote(roots.proc),
         sys=shlex.quote(roots.sys),

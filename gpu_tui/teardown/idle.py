@@ -91,9 +91,9 @@ GPU_TOOLS = frozenset(
 
 # How the commands of a gpu-tui that watches begin, after `-c`. They say who it is, and prove nothing.
 WATCHERS = (
-    "sampler=$GPU_TUI_SAMPLER role=",
-    'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))',
     'eval "$gpu_tui_follow"',
+    "sampler=$GPU_TUI_SAMPLER role=",  # this and the next: the sampler of an older gpu-tui
+    'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))',
 )
 
 # Programs that are many in one file, which a title names by one of its names.

@@ -65,6 +65,8 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 
 every_shell = in_all_at_once(sorted(SHELLS))
+# ksh reads no further from a command that has ended, so what keeps its output open does not stand for one in D state.
+every_shell_that_waits = in_all_at_once(sorted(SHELLS.keys() - {"ksh"}))
 
 
 @asynccontextmanager
@@ -634,7 +636,7 @@ async def test_a_hung_df_is_one_finding_and_stops_nobody(files: ShellBox, shell:
             await gone(*started(files)[:-1])
 
 
-@every_shell
+@every_shell_that_waits
 async def test_a_df_that_cannot_be_ended_is_told_by_the_time_of_one_df(files: ShellBox, shell: str):
     """What survives it keeps its output open; nobody waits for as long as all disks together might take."""
     files.cgroup2()
@@ -689,7 +691,7 @@ def test_a_df_that_never_returns_is_told_soon_after_it_began(
     assert last + limit < told[0][0] < last + 15
 
 
-@every_shell
+@every_shell_that_waits
 async def test_a_lane_is_never_asked_twice_while_its_command_lives(files: ShellBox, shell: str):
     """What survives its own time limit: here a child that keeps the output open, as in D state."""
     files.program(

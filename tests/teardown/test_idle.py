@@ -8,8 +8,6 @@ import pytest
 from rented import Scene
 
 from gpu_tui.collect.follow_program import START
-from gpu_tui.collect.on_box.lane import PLAY
-from gpu_tui.collect.program import ROLES
 from gpu_tui.core.readings import Process
 from gpu_tui.teardown import box as box_module
 from gpu_tui.teardown.box import Survey, survey, work
@@ -200,15 +198,15 @@ def test_another_gpu_tui_is_named_and_counts_as_work_all_the_same() -> None:
     python = 'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))'
     follower = 'eval "$gpu_tui_follow"'
     old = "gpu-tui-0123456789abcdef"
+    play = "sampler=$GPU_TUI_SAMPLER role=$GPU_TUI_ROLE; eval"
     commands = (
-        ("sh", "-c", PLAY),
+        ("sh", "-c", play),
         ("/usr/bin/python3", "-I", "-S", "-B", "-c", python),
-        ("python", "train.py", PLAY),
+        ("python", "train.py", play),
         ("bash", "--norc", "-c", follower, "follow", old),
         ("/bin/sh", "-s", old),
         ("python", "train.py", old),
     )
-    assert f"-c '{python}'" in ROLES  # as the sampler starts it
     assert f"-c '{follower}'" in START
     table = tuple(Process(n, 1, "x", argv, "S") for n, argv in enumerate(commands, 7))
     words = "another gpu-tui watches this box, by its command: "

@@ -1,5 +1,7 @@
-# The device files of compute cards, NVIDIA's and other makers'. The first word of a line is a file below $dev; the rest,
+# The device files of compute cards, NVIDIA's and other makers': what `parse_devices` reads. The first word of a line is a file below $dev; the rest,
 # for a render node, is from sysfs. A program in PATH proves no card: images carry rocm-smi without one.
+#
+# Given: dev, sys.
 
 list_devices() {
     for at in "$dev"/nvidia[0-9]* "$dev"/dxg "$dev"/kfd "$dev"/davinci* "$dev"/dri/renderD*; do
