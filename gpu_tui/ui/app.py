@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, cast
 
-from rich.console import RenderableType
 from textual import events, on
 from textual.app import SystemCommand
-from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -25,10 +24,9 @@ from gpu_tui.core.speech import say, told
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui import clipboard, palette, terminal
+from gpu_tui.ui import clipboard, palette
 from gpu_tui.ui.layout import FRAMED
 from gpu_tui.ui.notices import Notices
-from gpu_tui.ui.output import CellOutput
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore, NewsPort, Shells
 from gpu_tui.ui.prompter import ScreenPrompter
@@ -37,6 +35,7 @@ from gpu_tui.ui.safe import LastFilter
 from gpu_tui.ui.screens.acting import ActingCockpit
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.terminal.desktop import desktop_bytes
 from gpu_tui.ui.text.bulletin import bulletin, in_lines, worst_of
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.toasts import GLANCE, LINES, ToastingApp
@@ -90,14 +89,11 @@ class CockpitApp(ToastingApp):
         self._themes = {one.name: one for one in themes}
         self._drawn_by, self._last_filter = tuple(filters), LastFilter()
         super().__init__()
-        terminal.forget_what_was_closed()
-        terminal.paint_soon()
-        terminal.take_keys_apart()
-        self._output = CellOutput(self)
         self.painted = asyncio.Event()  # the fleet is on screen
         self.animation_level = "none"
         self.remapped: Mapping[str, str] = dict(keymap or {})
         self.recall = recall or Recall()
+        self._copied = ""
         self._scratch = scratch or Path.cwd()  # for what is too long for the clipboard
         self._store = store
         self._clock = clock
@@ -110,7 +106,6 @@ class CockpitApp(ToastingApp):
         self._toasted = False
         self._notices = Notices()
         self._answered = -GLANCE  # when a person was told something
-        self._give_back: Callable[[], None] = lambda: None
         self.prompter = prompter or ScreenPrompter()
         self.prompter.attach(self, clock, self._moment)
         self._habits = habits or Habits(None)
@@ -138,35 +133,16 @@ class CockpitApp(ToastingApp):
 
     # --- life ---------------------------------------------------------------------------------
 
-    def get_driver_class(self) -> type[Driver]:
-        """The terminal's, without a report for each move of the mouse."""
-        return terminal.calm_driver(super().get_driver_class())
-
     def get_default_screen(self) -> Screen[Any]:
         """The cockpit itself."""
         return self._cockpit
-
-    def on_load(self) -> None:
-        """Handle the signals that end a program before the terminal is switched to the other screen."""
-        self._give_back = terminal.on_endings(self._end)
 
     def on_mount(self) -> None:
         """Start looking at the store; be ready to leave tidily."""
         self.theme_changed_signal.subscribe(self, self._theme_changed)
         self.app_resume_signal.subscribe(self, lambda _: self.action_repaint())
-        if self.is_headless:
-            self._give_back()
         self.set_interval(FRAME, self._frame)
         self._tick()
-
-    def on_unmount(self) -> None:
-        """The signal handlers were only ours while we ran."""
-        self._give_back()
-
-    def _end(self, code: int) -> None:
-        """SIGTERM, SIGHUP or SIGQUIT: leave the terminal as it was."""
-        terminal.release(self)
-        self.exit(return_code=code)
 
     # --- keys ---------------------------------------------------------------------------------
 
@@ -176,7 +152,7 @@ class CockpitApp(ToastingApp):
         So the keys of a fast typist act in order, and what follows `/` is text of the filter.
         """
         if isinstance(event, events.Resize):
-            self._output.drop()  # what a terminal makes of its old content is its own affair
+            self.drop_shown()  # what a terminal makes of its old content is its own affair
             self.call_after_refresh(self.tell_again)
         self._cockpit.touched |= isinstance(event, TOUCH)
         if isinstance(event, events.Key):
@@ -199,10 +175,8 @@ class CockpitApp(ToastingApp):
 
     # --- frames -------------------------------------------------------------------------------
 
-    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Only the cells that changed go to the terminal."""
-        if not self._output.paint(screen, renderable):
-            super()._display(screen, renderable)
+    def post_display_hook(self) -> None:
+        """A frame was painted."""
         if self._cockpit.filled:
             self.painted.set()
 
@@ -213,19 +187,14 @@ class CockpitApp(ToastingApp):
 
     def action_repaint(self) -> None:
         """Draw everything again: something else wrote on the terminal."""
-        self._output.drop()
+        self.drop_shown()
         self.screen.refresh()
-
-    def bell(self) -> None:
-        """Ring, unless the terminal does not read."""
-        if not terminal.choked(self):
-            super().bell()
 
     def _frame(self) -> None:
         """Once a second everything, between that only the log in sight, and nothing where nothing changed."""
-        if not self.screen_stack or terminal.choked(self):
+        if not self.screen_stack or self.choked:
             return  # it is closing, or the terminal does not read
-        self._output.settle()
+        self.settle()
         self._frames += 1
         if self._frames >= FRAMES or int(self._clock.now()) != self._second:
             self._tick()
@@ -236,7 +205,7 @@ class CockpitApp(ToastingApp):
 
     def _tick(self) -> None:
         """One look at everything: paint where something changed, and once a second for clocks and ages."""
-        if not self.screen_stack or terminal.choked(self):
+        if not self.screen_stack or self.choked:
             return
         now = self._clock.now()
         changed, self._changed, self._frames = self._changed | self._store.drain(), set(), 0
@@ -307,7 +276,7 @@ class CockpitApp(ToastingApp):
             self.bell()
         more = say(" (and {others} more)", others=others) if others else ""
         text = f"{news.where}: {say(news.title)}: {told(news.text)}{more}"
-        terminal.notify_desktop(self, text, self._desktop)
+        self.send(desktop_bytes(text, self._desktop, os.environ))
 
     # --- colours and the last filter ----------------------------------------------------------
 
@@ -351,14 +320,19 @@ class CockpitApp(ToastingApp):
 
     # --- the clipboard ------------------------------------------------------------------------
 
+    @property
+    def clipboard(self) -> str:
+        """What was copied last, for pasting here."""
+        return self._copied
+
     def copy_to_clipboard(self, text: str) -> None:
         """By the terminal (OSC 52), or into a file where that cannot be; then a toast says where and why."""
         self.copy(text, "")
 
     def copy(self, text: str, said: str) -> None:
         """The same; `said` is told where the terminal took it."""
-        self._clipboard = clipboard.harmless(text)
-        work = clipboard.copy(self, self._clipboard, said, self._scratch)
+        self._copied = clipboard.harmless(text)
+        work = clipboard.copy(self, self._copied, said, self._scratch)
         self.run_worker(work, group="copy", exclusive=True, exit_on_error=True)
 
     # --- palette ------------------------------------------------------------------------------

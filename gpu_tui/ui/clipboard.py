@@ -18,11 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from textual.app import App
-
 from gpu_tui.core.speech import say
 from gpu_tui.places import make_private
-from gpu_tui.ui import terminal
+from gpu_tui.ui.terminal.app import TerminalApp
 
 CAP = 74_994  # bytes of text: 100,000 of base64, what xterm, tmux and screen take at most
 SCREEN_PIECE = 76  # characters that GNU screen passes on in one string
@@ -100,14 +98,14 @@ async def to_tmux(text: str, env: Mapping[str, str]) -> bool:
     return tmux.returncode == 0
 
 
-async def copy(app: App[Any], text: str, said: str, directory: Path) -> None:
+async def copy(app: TerminalApp[Any], text: str, said: str, directory: Path) -> None:
     """Copy `text`, and tell `said` where somebody took it; else where it is. Without `said` a success is silent."""
     alone = app.is_headless or app.is_web  # no terminal; a browser takes the sequence
     if not alone and await to_tmux(text, os.environ):
         _tell(app, said)
         return
     code = sequence(text, os.environ)
-    sent = code is not None and (app.is_headless or terminal.send(app, code))
+    sent = code is not None and (app.is_headless or app.send(code))
     if sent and alone:
         _tell(app, said)
         return
@@ -126,6 +124,6 @@ async def copy(app: App[Any], text: str, said: str, directory: Path) -> None:
         app.notify(text, markup=False)
 
 
-def _tell(app: App[Any], said: str) -> None:
+def _tell(app: TerminalApp[Any], said: str) -> None:
     if said:
         app.notify(said, markup=False)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from rich.text import Text
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.filter import LineFilter
@@ -20,11 +20,11 @@ from textual.message import Message
 
 from gpu_tui.core.speech import say
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import bindings, footer_keys
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import LastFilter, safe
 from gpu_tui.ui.screens.help import HelpScreen
+from gpu_tui.ui.terminal.app import TerminalApp
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.footer import Footer
@@ -87,7 +87,7 @@ class Hosts(Rows):
         self.post_message(self.Fitted())
 
 
-class FirstRun(App[Picked]):
+class FirstRun(TerminalApp[Picked]):
     """Returns a Picked, or None where the person left."""
 
     TITLE = "gpu-tui"
@@ -120,7 +120,6 @@ class FirstRun(App[Picked]):
         self._ticked: set[str] = set()
         self._seen: dict[str, Seen | None] = {}  # None: it is being looked at
         self._gate = asyncio.Semaphore(AT_ONCE)
-        self._give_back: Callable[[], None] = lambda: None
         for one in themes:
             self.register_theme(one.textual)
         self.theme = theme
@@ -141,25 +140,11 @@ class FirstRun(App[Picked]):
             yield self._said
         yield self._footer
 
-    def on_load(self) -> None:
-        """Handle the signals that end a program before the terminal is switched to the other screen."""
-        self._give_back = terminal.on_endings(self._end)
-
     def on_mount(self) -> None:
         """The two most likely boxes are looked at at once."""
-        if self.is_headless:
-            self._give_back()
         self._rows.focus()
         for one in [one for one in self._candidates if one.likely][:AT_ONCE]:
             self._start(one.host)
-
-    def on_unmount(self) -> None:
-        """The signal handlers were only ours while we ran."""
-        self._give_back()
-
-    def _end(self, code: int) -> None:
-        terminal.release(self)
-        self.exit(return_code=code)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Whatever a host is called, only printable text leaves."""

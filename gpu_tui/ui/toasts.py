@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import monotonic
 
-from textual.app import App
+from textual import events
 from textual.notifications import SeverityLevel
-from textual.widgets._toast import Toast
 
+from gpu_tui.ui.terminal.app import TerminalApp
 from gpu_tui.ui.text.bulletin import in_lines
 
 EDGES = 2  # cells beside the text
@@ -27,15 +28,15 @@ class Said:
 
     words: Words
     severity: SeverityLevel
-    timeout: float | None
+    timeout: float  # seconds
     listed: bool
     answer: bool
 
 
-class ToastingApp(App[None]):
+class ToastingApp(TerminalApp[None]):
     """What an app says by the way. No text is markup."""
 
-    _standing: Said | None = None
+    _standing: tuple[Said, float, str] | None = None  # since when, and in which words
     _aside: deque[Said] | None = None
 
     def notify(
@@ -67,45 +68,57 @@ class ToastingApp(App[None]):
         answer: bool = False,
     ) -> None:
         """In a terminal of another width `words` are asked anew."""
+        seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self._stand(Said(words, severity, seconds, listed, answer))
+
+    def _stand(self, said: Said) -> None:
         self.clear_notifications()
-        self._standing = Said(words, severity, timeout, listed, answer)
-        message = words(self.size.width - EDGES)
-        super().notify(message, severity=severity, timeout=timeout, markup=False)
+        message = said.words(self.size.width - EDGES)
+        self._standing = said, monotonic(), message
+        super().notify(message, severity=said.severity, timeout=said.timeout, markup=False)
         self.set_timer(STANDS, self._only_the_last)
+
+    def clear_notifications(self) -> None:
+        """Take the toast away."""
+        self._standing = None
+        super().clear_notifications()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a toast takes it away."""
+        if event.widget is not None and event.widget in self.screen.query("Toast"):
+            self._standing = None
 
     def put_aside(self, *, reads_findings: bool) -> None:
         """A card opens: what stands would cover its keys, and for the rest of its time waits until it closes.
         An answer that was read is of before, and findings that the card itself shows need not be told again.
         """
-        toast = next(iter(self._notifications), None)
-        said, self._standing = self._standing, None
+        standing = self._standing
         self.clear_notifications()
-        if said is None or toast is None or (said.listed and reads_findings):
+        if standing is None:
             return
-        if said.answer and toast.timeout - toast.time_left >= GLANCE:
+        said, since, _ = standing
+        stood = monotonic() - since
+        if stood >= said.timeout or (said.answer and stood >= GLANCE):
             return
-        self._aside = self._aside or deque(maxlen=MOST_ASIDE)
-        self._aside.append(replace(said, timeout=max(toast.time_left, GLANCE)))
+        if not (said.listed and reads_findings):
+            self._aside = self._aside or deque(maxlen=MOST_ASIDE)
+            self._aside.append(replace(said, timeout=max(said.timeout - stood, GLANCE)))
 
     def take_up(self) -> bool:
         """Tell what was put aside first; False where nothing was."""
         if not self._aside:
             return False
-        said = self._aside.popleft()
-        self.tell(
-            said.words, severity=said.severity, timeout=said.timeout,
-            listed=said.listed, answer=said.answer,
-        )  # fmt: skip
+        self._stand(self._aside.popleft())
         return True
 
     def tell_again(self) -> None:
         """The toast that stands, in the room that there is now."""
-        said = self._standing
-        if said is None:
+        if self._standing is None:
             return
-        for toast in self.screen.query(Toast) if self.screen_stack else ():
-            toast._notification.message = said.words(self.size.width - EDGES)
-            toast.refresh(layout=True)
+        said, since, message = self._standing
+        left = said.timeout - (monotonic() - since)
+        if left > 0 and said.words(self.size.width - EDGES) != message:
+            self._stand(replace(said, timeout=left))
 
     def _only_the_last(self) -> None:
         """A toast that was still being mounted when its successor came is overlooked by the stock rack."""

@@ -13,23 +13,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from textual.app import App, SuspendNotSupported
+from textual.app import SuspendNotSupported
 
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say
-from gpu_tui.ui.terminal import lent
+from gpu_tui.ui.terminal.app import TerminalApp
 from gpu_tui.ui.text import units
 
 SSH_FAILED = 255  # what ssh itself says when there was no connection, or it broke
 END_SECONDS = 2.0
 
 
-async def visit(app: App[Any], name: str, words: Sequence[str]) -> str:
+async def visit(app: TerminalApp[Any], name: str, words: Sequence[str]) -> str:
     """Run `words` in front of the app until it ends; how it ended, in a sentence."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     try:
-        with lent(app), _unstopped():
+        with app.lent(), _unstopped():
             _say(
                 say("gpu-tui: {words}\n  exit brings you back\n", words=plain(" ".join(words), 300))
             )

@@ -53,9 +53,8 @@ def run_cockpit(
     # Imported here: `check` and `triage` must not pay for the screen.
     from gpu_tui.ui.app import CockpitApp
     from gpu_tui.ui.prompter import ScreenPrompter
-    from gpu_tui.ui.terminal import desktop_forms, draw_on_the_terminal
+    from gpu_tui.ui.terminal.desktop import desktop_forms
 
-    draw_on_the_terminal()
     looks = looks_of(config, os.environ, theme=theme, layout=layout, state=state)
     hand = hand_of(config, os.environ, state=state)
     news = badge != "demo"  # a simulated fleet wakes nobody
@@ -111,9 +110,7 @@ def run_replay(
     config = settings.load_config(os.environ)
     from gpu_tui.recording.player import Player
     from gpu_tui.ui.app import CockpitApp
-    from gpu_tui.ui.terminal import draw_on_the_terminal
 
-    draw_on_the_terminal()
     looks = looks_of(config, os.environ, theme=theme, layout=layout)
     hand = hand_of(config, os.environ)
 

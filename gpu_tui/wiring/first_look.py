@@ -29,9 +29,7 @@ def run_first(
 ) -> Picked | None:
     """Ask a person what to watch. None where they left; a signal that ended it ends the program with its code."""
     from gpu_tui.ui.first_run import FirstRun, platforms_first
-    from gpu_tui.ui.terminal import draw_on_the_terminal
 
-    draw_on_the_terminal()
     config = settings.load_config(os.environ)
     looks = looks_of(config, os.environ)
     app = FirstRun(

@@ -41,7 +41,6 @@ def test_the_screen_has_no_keys_that_act(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("GPU_TUI_READONLY", "1")
     monkeypatch.setattr("gpu_tui.ui.app.CockpitApp", app)
     monkeypatch.setattr("gpu_tui.wiring.cockpit.need_terminal", lambda next: None)
-    monkeypatch.setattr("gpu_tui.ui.terminal.draw_on_the_terminal", lambda: None)
     with pytest.raises(Opened) as said:
         run_cockpit(Fleet(None, ()), read_only=False, state=tmp_path)
     assert said.value.args == (True,)

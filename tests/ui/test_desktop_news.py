@@ -14,7 +14,7 @@ from terminal_of import on_a_terminal
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.state.news import Bulletin, News
-from gpu_tui.ui.terminal import desktop_bytes, desktop_forms
+from gpu_tui.ui.terminal.desktop import desktop_bytes, desktop_forms
 
 BOTH = ("osc9", "osc777")
 EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b[2J;a\x9b5n\n\r\x00\u202e[@click=app.bell]x[/] loss: nan"
@@ -129,7 +129,7 @@ def test_through_a_real_tmux_it_reaches_the_terminal_outside(tmp_path: Path) -> 
     # tmux drops what is passed through while it redraws the terminal, as it does once this is attached.
     say = (
         "import os, select, sys\n"
-        "from gpu_tui.ui.terminal import desktop_bytes\n"
+        "from gpu_tui.ui.terminal.desktop import desktop_bytes\n"
         "while not select.select([sys.stdin], [], [], 0.2)[0]:\n"
         " sys.stdout.write(desktop_bytes('cell done', ('osc9', 'osc777'), os.environ))\n"
         " sys.stdout.flush()\n"

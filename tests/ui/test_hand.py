@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpu_tui.settings import ConfigError, load_config
+from gpu_tui.ui import toasts
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.clipboard import CAP, harmless, sequence, to_file
 from gpu_tui.ui.keymap import KeymapError, keymap_of
@@ -354,22 +355,23 @@ async def test_a_finding_is_copied_whole(cockpit: Make) -> None:
         assert [note.message for note in app._notifications] == ["the finding is copied"]
 
 
-async def test_a_toast_has_the_room_that_there_is_now(cockpit: Make) -> None:
-    app = cockpit()
+async def test_a_toast_has_the_room_that_there_is_now(
+    cockpit: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, now = cockpit(), 0
+    monkeypatch.setattr(toasts, "monotonic", lambda: now)
     words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen ten"
     async with app.run_test(size=(24, 20), notifications=True) as pilot:
         app.notify(words, timeout=60)
         await pilot.pause()
-        (note,) = app._notifications
-        assert note.message.endswith("…")
-        while not app.screen.query("Toast"):
-            await pilot.pause()
-        await pilot.resize_terminal(120, 20)
-        await pilot.pause()
-        await pilot.pause()
-        assert note.message == words
-        assert words in str(app.screen.query_one("Toast").render())
-        await pilot.resize_terminal(24, 20)
-        await pilot.pause()
-        await pilot.pause()
-        assert note.message.endswith("…")
+        for width, whole, left in ((24, False, 60), (120, True, 40), (24, False, 30)):
+            now += 10
+            await pilot.resize_terminal(width, 20)
+            while not any(
+                (words if whole else "twelv…") in str(toast.render())
+                for toast in app.screen.query("Toast")
+            ):
+                await pilot.pause()
+            (note,) = app._notifications
+            assert (note.message == words) is whole
+            assert note.timeout == left  # what stands does not begin again

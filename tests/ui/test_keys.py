@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from rich.cells import cell_len
-from textual import events
-from textual.message import Message
 
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.first_run import FirstRun
@@ -39,7 +37,6 @@ from gpu_tui.ui.screens.sweep import SweepScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.themes import ThemeScreen
 from gpu_tui.ui.screens.timeline import TimelineScreen
-from gpu_tui.ui.terminal import PromptParser
 from gpu_tui.ui.text.help import footer, help_lines, placed_keys
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.place_bar import PlaceBar
@@ -180,43 +177,6 @@ def test_the_way_to_help_or_out_is_in_every_footer(width: int) -> None:
         assert shown.cell_len <= width
         if context not in ("first", "filter", "place"):  # places with a way out of their own
             assert any(word in shown.plain for word in ("? help", "esc close")), (context, shown)
-
-
-LATER = "later"  # as long afterwards as textual waits
-
-
-def feed(*pieces: str) -> list[str]:
-    """The keys that these pieces of input are."""
-    parser = PromptParser()
-    found: list[Message] = []
-    for piece in pieces:
-        if piece == LATER:
-            assert parser._timeout_time is not None
-            parser._timeout_time = 0.0
-            found += parser.tick()
-        else:
-            found += parser.feed(piece)
-    return [one.key for one in found if isinstance(one, events.Key)]
-
-
-@pytest.mark.parametrize(
-    ("pieces", "keys"),
-    [
-        (("\x1b", "q"), ["escape", "q"]),
-        (("\x1b", LATER, "q"), ["escape", "q"]),
-        (("\x1b", LATER, "\x1b", "q"), ["escape", "escape", "q"]),
-        (("\x1b", "\t"), ["escape", "tab"]),
-        (("\x1b", ":", "1"), ["escape", "colon", "1"]),
-        (("\x1b", "\x1b", "f"), ["escape", "escape", "f"]),
-        (("\x1b", "[A"), ["up"]),
-        (("\x1b", "OA"), ["up"]),
-        (("\x1b[A", "j"), ["up", "j"]),
-    ],
-)
-def test_a_key_right_after_escape_is_a_key_of_its_own(
-    pieces: tuple[str, ...], keys: list[str]
-) -> None:
-    assert feed(*pieces) == keys
 
 
 async def test_findings_can_be_filtered(

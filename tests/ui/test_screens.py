@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from textual import events
-from textual.notifications import Notification
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
@@ -20,6 +19,7 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.news import News
 from gpu_tui.state.views import FleetView
+from gpu_tui.ui import toasts
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
 from gpu_tui.ui.notices import Notices
@@ -263,7 +263,8 @@ async def test_an_answer_that_was_read_is_not_told_again_after_a_card(
         await pilot.pause()
         app.notify("done", timeout=5)
         await pilot.pause()
-        monkeypatch.setattr(Notification, "time_left", property(lambda one: one.timeout - stood))
+        now = toasts.monotonic()
+        monkeypatch.setattr(toasts, "monotonic", lambda: now + stood)
         app.put_aside(reads_findings=False)
         assert app.take_up() is waits
 

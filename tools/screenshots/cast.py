@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.places import make_private
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.output import Cells
+from gpu_tui.ui.terminal.cell_diff import Cells
 from gpu_tui.ui.theme import CockpitTheme
 from screenshots.builders import NOW, PROFILES
 from screenshots.render import VIEWS
@@ -88,9 +88,9 @@ class _Cast:
         """Add the screen as it is when nothing more is to be painted."""
         for _ in range(RESTS):
             await pilot.pause()
-        frame = self._cells.lead_to(
-            app.screen._compositor.render_full_update(), ColorSystem.TRUECOLOR
-        )
+        update = app.screen._compositor.render_full_update()
+        segments = update.__rich_console__(app.console, app.console.options)
+        frame = self._cells.lead_to(segments, ColorSystem.TRUECOLOR)
         if chapter:
             self._add("m", chapter)
         if frame:

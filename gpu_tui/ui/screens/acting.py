@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual.binding import BindingType
 
@@ -16,6 +16,7 @@ from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.ports import FleetStore, Shells
 from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.terminal.app import TerminalApp
 from gpu_tui.ui.visit import visit
 
 
@@ -76,7 +77,7 @@ class ActingCockpit(Cockpit):
             self.run_worker(self._visit(view.name, words), group="shell", exclusive=True)
 
     async def _visit(self, name: str, words: Sequence[str]) -> None:
-        self.app.notify(await visit(self.app, name, words), timeout=6)
+        self.app.notify(await visit(cast("TerminalApp[Any]", self.app), name, words), timeout=6)
 
     def action_teardown(self) -> None:
         """Choose a verb, then climb its ladder."""

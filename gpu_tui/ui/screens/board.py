@@ -10,7 +10,6 @@ from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.screen import Screen
 
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.speech import say
@@ -36,6 +35,7 @@ from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.terminal.textual_private import WholeFirstFrame
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.signs import need, outcries, tells
 from gpu_tui.ui.text.tour import live
@@ -51,7 +51,7 @@ class Body(Still, Container):
     """Where the panes stand."""
 
 
-class Board(Still, Screen[None]):
+class Board(Still, WholeFirstFrame[None]):
     """Paints moments into the panes that are in sight; changes nothing outside."""
 
     READ_ONLY: ClassVar[bool] = True
@@ -146,12 +146,12 @@ class Board(Still, Screen[None]):
         for tour in self.tours():
             tour.again()
 
-    def _compositor_refresh(self) -> None:
+    def begin_frame(self) -> bool:
         """Of the first layout only the places are taken: the first frame is a whole one, and not empty panes."""
         if self.filled or self.moment is None:
-            super()._compositor_refresh()
-        else:
-            self.show(self.moment)
+            return True
+        self.show(self.moment)
+        return False
 
     def show_log(self) -> None:
         """Only the new lines of the log; the other panes wait for the next moment."""

@@ -28,12 +28,12 @@ class HitsScreen(Card):
         super().__init__(moment)
         self.hits = hits
         self._wanted = wanted
-        self._name = name
+        self._found_in = name
         self._said = Block(id="hits-said")
 
     def title_words(self) -> str:
         """What was searched for, and where."""
-        return f"{self._wanted} · {self._name}"
+        return f"{self._wanted} · {self._found_in}"
 
     def content(self) -> Iterable[Widget]:
         """How many, and each one."""

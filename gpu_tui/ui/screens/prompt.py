@@ -43,7 +43,7 @@ class Answer(Field):
         self._clock = clock
         self._shown_at = clock.boot()
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Keys that were under way when the question came up are dropped."""
         if self._clock.boot() - self._shown_at < SETTLE and event.key != "escape":
             event.stop()

@@ -21,7 +21,7 @@ class Field(Input):
 
     virtual_size = Reactive(Size(0, 0))
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Take a key of editing in its turn: textual takes letters here, and those only once they went all the way up.
 
         A key that was sent here before the one that left it was taken belongs to whatever has the focus now: a
@@ -32,8 +32,8 @@ class Field(Input):
             event.prevent_default()
             await self.app.on_event(events.Key(event.key, event.character))
             return
-        for binding in self._bindings.key_to_bindings.get(event.key, ()):
-            if await self.app.run_action(binding.action, self):
-                event.stop()
-                event.prevent_default()
-                return
+        bound = self.screen.active_bindings.get(event.key)
+        if bound is not None and bound.node is self and bound.enabled:
+            event.stop()
+            event.prevent_default()
+            await self.app.run_action(bound.binding.action, self)

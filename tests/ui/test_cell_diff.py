@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import os
 import random
-import selectors
-import threading
-import time
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from queue import Queue
-from types import SimpleNamespace
 from typing import Any
 
 import pyte
@@ -24,22 +17,18 @@ from hypothesis import strategies as st
 from rich.cells import split_graphemes
 from rich.color import ColorSystem
 from rich.console import RenderableType
+from rich.control import Control
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import CompositorUpdate, LayoutUpdate
-from textual.drivers.linux_driver import LinuxDriver
-from textual.geometry import Offset, Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Input
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Mark
-from gpu_tui.ui import terminal
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.output import CellOutput, Cells
-from gpu_tui.ui.terminal import CHOKED, SILENCE, TYPED, Ear, calm_driver
+from gpu_tui.ui.terminal.cell_diff import Cells
 from screenshots.builders import SceneStore
 from screenshots.scenes import sweep
 
@@ -125,15 +114,18 @@ class Twin(CockpitApp):
         if not isinstance(renderable, CompositorUpdate):
             return
         size = screen._compositor.size
-        if self.stock is None or (self.cells.width, self.cells.height) != size:
+        if self.stock is None or self.cells.size != size:
             self.stock, self.ours, self.cells = Terminal(*size), Terminal(*size), Cells(*size)
             if not isinstance(renderable, LayoutUpdate):
                 renderable = screen._compositor.render_full_update()
         self.console._color_system = ColorSystem.TRUECOLOR  # styles keep the codes of one depth
         self.stock.feed(renderable.render_segments(self.console))
-        self.ours.feed(self.cells.lead_to(renderable, ColorSystem.TRUECOLOR))
+        self.ours.feed(self.cells.lead_to(self._segments(renderable), ColorSystem.TRUECOLOR))
         self.frames += 1
         assert self.ours.differs(self.stock) == [], f"frame {self.frames}"
+
+    def _segments(self, update: Any) -> Iterable[object]:
+        return update.__rich_console__(self.console, self.console.options)
 
 
 KEYS = (
@@ -227,12 +219,12 @@ texts = st.lists(
 WIDTH = 24
 
 
-def _update(rows: list[list[tuple[str, Style]]]) -> LayoutUpdate:
-    strips = []
-    for row in rows:
+def _update(rows: list[list[tuple[str, Style]]]) -> list[Segment]:
+    update = []
+    for y, row in enumerate(rows):
         strip = Strip([Segment(text, style) for text, style in [("a", Style()), *row] if text])
-        strips.append([strip.adjust_cell_length(WIDTH)])
-    return LayoutUpdate(strips, Region(0, 0, WIDTH, len(strips)))
+        update += [Control.move_to(0, y).segment, *strip.adjust_cell_length(WIDTH)]
+    return update
 
 
 @settings(max_examples=60, deadline=None)
@@ -247,13 +239,10 @@ def test_any_cells_after_any_others(
     for rows in frames:
         update = _update(rows)
         ours.feed(cells.lead_to(update, depth))
-        for y, (strip,) in enumerate(update.strips):
-            drawn = ""
-            for text, style, _ in strip:
-                if style:
-                    style._ansi = None  # it keeps the codes of whichever depth came first
-                drawn += style.render(text, color_system=depth) if style else text
-            stock.feed(f"\x1b[{y + 1}H{drawn}")
+        for text, style, _ in update:
+            if style:
+                style._ansi = None  # it keeps the codes of whichever depth came first
+            stock.feed(style.render(text, color_system=depth) if style else text)
         assert ours.differs(stock) == []
 
 
@@ -290,144 +279,3 @@ async def test_no_cursor_blinks_in_any_field(cockpit: Callable[..., CockpitApp])
         await pilot.pause()
         assert isinstance(app.focused, Input)
         assert app.focused.cursor_blink is False
-
-
-async def test_a_screen_that_was_closed_leaves_no_painted_lines_behind(
-    cockpit: Callable[..., CockpitApp],
-) -> None:
-    app = cockpit()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.press("question_mark")
-        await pilot.pause()
-        caches = [weakref.ref(one._styles_cache) for one in app.screen.walk_children(Widget)]
-        assert caches
-        await pilot.press("escape")
-        await pilot.press("f")  # what was focused and painted last is remembered until the next
-        await pilot.press("escape")
-        await pilot.pause()
-        gc.collect()
-        assert [one() for one in caches if one() is not None] == []
-
-
-def test_a_terminal_is_asked_for_clicks_and_not_for_moves() -> None:
-    class Quiet(calm_driver(LinuxDriver)):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self._mouse, self.asked = True, ""
-
-        def write(self, data: str) -> None:
-            self.asked += data
-
-    driver = Quiet()
-    driver._enable_mouse_support()
-    assert "\x1b[?1000h" in driver.asked
-    assert "1003" not in driver.asked
-
-
-class Stage:
-    """An app as the cell layer sees one, before a terminal that may not read."""
-
-    def __init__(self) -> None:
-        self.written: list[str] = []
-        self.refreshed = 0
-        write = self.written.append
-        driver = type("LinuxDriver", (), {"write": lambda self, text: write(text)})()
-        self.driver: Any = driver
-        self.return_from_the_shell()
-        self.update = _update([[("12:00:01", STYLES[1])]])
-        compositor = SimpleNamespace(size=Size(WIDTH, 1), render_full_update=lambda: self.update)
-        self.screen: Any = SimpleNamespace(_compositor=compositor, refresh=self._refresh)
-        app: Any = SimpleNamespace(
-            _driver=driver, console=SimpleNamespace(_color_system=None), is_headless=False,
-            _running=True, _batch_count=0, cursor_position=Offset(0, 0), focused=None,
-            _sync_available=False, screen=self.screen,
-        )  # fmt: skip
-        self.output = CellOutput(app)
-
-    def _refresh(self) -> None:
-        self.refreshed += 1
-
-    def return_from_the_shell(self) -> None:
-        """textual starts another thread that writes."""
-        self.queue: Queue[str] = Queue()
-        self.driver._writer_thread = SimpleNamespace(_queue=self.queue)
-
-
-def test_a_terminal_that_does_not_read_is_owed_only_the_last_state() -> None:
-    stage = Stage()
-    for _ in range(CHOKED + 1):
-        stage.queue.put("a frame")
-    assert stage.output.paint(stage.screen, stage.update)
-    stage.output.settle()
-    assert (stage.written, stage.refreshed) == ([], 0)
-    while not stage.queue.empty():
-        stage.queue.get()
-    stage.output.settle()
-    assert stage.refreshed == 1
-    assert stage.output.paint(stage.screen, stage.update)
-    assert "12:00:01" in stage.written[0]
-
-
-def test_after_a_visit_to_the_shell_everything_is_drawn_again() -> None:
-    stage = Stage()
-    stage.output.paint(stage.screen, stage.update)
-    stage.output.paint(stage.screen, stage.update)
-    assert len(stage.written) == 1
-    stage.return_from_the_shell()
-    stage.output.paint(stage.screen, stage.update)
-    assert stage.written[1] == stage.written[0]
-    stage.output.drop()  # ctrl+l, another size
-    stage.output.paint(stage.screen, stage.update)
-    assert stage.written[2] == stage.written[0]
-
-
-def test_the_thread_that_reads_keys_ends_when_it_is_told_and_not_later() -> None:
-    here, there = os.pipe()
-    ear, heard = Ear(), []
-    ear.register(here, selectors.EVENT_READ)
-
-    def listen() -> None:
-        heard.append([key.fd for key, _ in ear.select(60)])
-        os.read(here, 1)
-        heard.append([key.fd for key, _ in ear.select(60)])
-        ear.unregister(here)
-        heard.append([key.fd for key, _ in ear.select(60)])  # nothing can come any more
-
-    thread = threading.Thread(target=listen, daemon=True)
-    thread.start()
-    os.write(there, b"x")
-    while not heard:
-        time.sleep(0.001)
-    Ear.wake_all()
-    thread.join(30)
-    assert heard == [[here], [], []]
-    ear.close()
-    Ear.wake_all()  # of one that is closed nothing is wanted
-    os.close(here)
-    os.close(there)
-
-
-def test_the_thread_that_reads_keys_sleeps_while_nobody_types(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now, waits, typed = [0.0], [], [False]
-    monkeypatch.setattr(terminal, "monotonic", lambda: now[0])
-
-    def select(self: selectors.SelectSelector, timeout: float | None = None) -> list[object]:
-        waits.append(timeout)
-        key = selectors.SelectorKey(0, here, selectors.EVENT_READ, None)
-        return [(key, selectors.EVENT_READ)] if typed[0] else []
-
-    monkeypatch.setattr(selectors.SelectSelector, "select", select)
-    here, there = os.pipe()
-    ear = Ear()
-    for now[0], typed[0] in (
-        (0.0, False),
-        (TYPED + 1, False),
-        (TYPED + 2, True),
-        (TYPED + 3, False),
-    ):
-        ear.select(0.1)
-    assert waits == [0.1, SILENCE, SILENCE, 0.1]  # after a key its sequence may still be on its way
-    ear.close()
-    os.close(here)
-    os.close(there)

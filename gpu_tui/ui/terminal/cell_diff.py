@@ -1,40 +1,27 @@
-"""What goes to the terminal: only the cells that changed.
+"""Terminal output that writes only the cells that changed. Pure.
 
-textual paints every dirty region again, whole; a clock that ticks costs its whole line. Here stands what
-the terminal shows, cell by cell, and an update becomes the shortest moves, colours and characters that lead
-from it to what it should show. Rests on private parts of textual 8.2.8: with any other version, and with
-any driver but the one for a Unix terminal, textual paints by itself.
+textual repaints every dirty region whole: a clock that ticks costs its whole line. `Cells` keeps what the terminal
+shows, cell by cell, and turns an update into the shortest moves, colours and characters that lead to it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import textual
 from rich.cells import get_character_cell_size, split_graphemes
 from rich.color import ColorSystem
+from rich.segment import ControlType, Segment
 from rich.style import Style
-from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
-from textual.app import App
-from textual.screen import Screen
-from textual.strip import Strip
-from textual.widgets import Input
-
-from gpu_tui.ui.terminal import choked
-
-KNOWN = "8.2.8"  # the textual whose updates are understood
-SWITCH = "GPU_TUI_PAINT"  # `stock` in the environment: textual paints by itself
-DRIVERS = ("LinuxDriver", "CalmDriver")  # those for a Unix terminal
-SYNC_FROM = 512  # bytes: a smaller frame is one write, which a terminal never shows half
-SYNC_START, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
 
 BOLD, DIM, ITALIC, UNDERLINE, BLINK, BLINK2, REVERSE, CONCEAL, STRIKE = (1 << n for n in range(9))
 UNDERLINE2, FRAME, ENCIRCLE, OVERLINE = (1 << n for n in range(9, 13))
 ON = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "21", "51", "52", "53")  # by bit
+NAMES = (
+    "bold", "dim", "italic", "underline", "blink", "blink2", "reverse", "conceal", "strike",
+    "underline2", "frame", "encircle", "overline",
+)  # fmt: skip
 OFF = (
     (BOLD | DIM, "22"), (ITALIC, "23"), (UNDERLINE | UNDERLINE2, "24"), (BLINK | BLINK2, "25"),
     (REVERSE, "27"), (CONCEAL, "28"), (STRIKE, "29"), (FRAME | ENCIRCLE, "54"), (OVERLINE, "55"),
@@ -71,16 +58,21 @@ class Cells:
     """What a terminal of one size shows, and the way from there to what it should show."""
 
     def __init__(self, width: int, height: int) -> None:
-        self.width, self.height = width, height
+        self.size = self.width, self.height = width, height
+        self.whole = False  # every cell is known
         self._rows: list[Row] = [[None] * width for _ in range(height)]
         self._odd = [False] * height  # something odd stands in that row
 
-    def lead_to(self, update: CompositorUpdate, depth: ColorSystem) -> str:
-        """The sequences that bring the terminal to `update`; it begins and ends with the plain pen."""
+    def lead_to(self, update: Iterable[object], depth: ColorSystem) -> str:
+        """The sequences that bring the terminal to `update`; it begins and ends with the plain pen.
+
+        An update is moves of the cursor, each followed by the text that goes there. Raises ValueError where it is
+        not.
+        """
         wanted: dict[int, Row] = {}
-        for x, y, strip in _strips(update):
+        for x, y, run in _runs(update):
             if 0 <= y < self.height:
-                _lay(wanted.setdefault(y, self._rows[y].copy()), x, strip, depth)
+                _lay(wanted.setdefault(y, self._rows[y].copy()), x, run, depth)
         out = _Writer(self.width)
         for y, row in wanted.items():
             before = self._rows[y]
@@ -92,6 +84,7 @@ class Cells:
             if changed:
                 self._rows[y] = row
                 out.row(y, row, range(len(row)) if self._turns_odd(y, changed) else changed)
+        self.whole = self.whole or not any(None in row for row in self._rows)
         return out.text()
 
     def _turns_odd(self, y: int, changed: Iterable[int]) -> bool:
@@ -171,33 +164,34 @@ class _Writer:
             self._pen = pen
 
 
-# --- from textual's updates to cells --------------------------------------------------------------
+# --- from segments to cells -----------------------------------------------------------------------
 
 
-def _strips(update: CompositorUpdate) -> Iterator[tuple[int, int, Strip]]:
-    """(x, y, strip) of everything that an update would paint."""
-    if isinstance(update, LayoutUpdate):
-        for y, line in enumerate(update.strips, update.region.y):
-            x = update.region.x
-            for strip in line:
-                yield x, y, strip
-                x += strip.cell_length
-    elif isinstance(update, ChopsUpdate):
-        for y, x1, x2 in update.spans:
-            for end, (x, chop) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-                if chop is None or x > x2 or end <= x1:
-                    continue
-                whole = x2 > x >= x1 and end <= x2
-                yield x, y, chop if whole else chop.crop(0, min(end, x2) - x)
+def _runs(update: Iterable[object]) -> Iterator[tuple[int, int, list[Segment]]]:
+    """(x, y, segments) of each piece of text that a move of the cursor begins."""
+    x = y = -1
+    run: list[Segment] = []
+    for segment in update:
+        match segment:
+            case Segment(control=[(ControlType.CURSOR_MOVE_TO, int(left), int(top))]):
+                yield x, y, run
+                x, y, run = left, top, []
+            case Segment(text="\n"):  # the next piece begins with a move of its own
+                pass
+            case Segment(control=None) if y >= 0:
+                run.append(segment)
+            case _:
+                raise ValueError(f"not a place or its text: {segment!r}")
+    yield x, y, run
 
 
-def _lay(row: Row, x: int, strip: Strip, depth: ColorSystem) -> None:
-    """Put the cells of a strip into a line, from `x` on."""
+def _lay(row: Row, x: int, run: Iterable[Segment], depth: ColorSystem) -> None:
+    """Put the cells of a piece of text into a line, from `x` on."""
     width = len(row)
     if 0 < x < width and (first := row[x]) is not None and not first.text:
         row[x - 1] = None  # its other half may be lost
     begin = x
-    for segment in strip:
+    for segment in run:
         joins, cells = _cells(segment.text, _pen(segment.style, depth))
         if joins and x > begin:
             _join(row, x, joins)
@@ -254,7 +248,7 @@ def _pen(style: Style | None, depth: ColorSystem) -> Pen:
     for colour, front in ((style.color, True), (style.bgcolor, False)):
         codes = () if colour is None else colour.downgrade(depth).get_ansi_codes(front)
         colours.append("" if codes in ((), ("39",), ("49",)) else ";".join(codes))
-    return Pen(style._attributes & style._set_attributes, *colours)
+    return Pen(sum(1 << n for n, name in enumerate(NAMES) if getattr(style, name)), *colours)
 
 
 @lru_cache(4096)
@@ -290,72 +284,3 @@ def _odd(text: str) -> bool:
     if len(text) > 1:
         return True
     return get_character_cell_size(text) != 1 and not "\u2e80" <= text <= "\uffe6"
-
-
-def _installed(wanted: str) -> bool:
-    """Whether this is the textual that is installed; reading its metadata would take longer than a frame."""
-    return (Path(textual.__file__).parents[1] / f"textual-{wanted}.dist-info").is_dir()
-
-
-# --- the way to the terminal ----------------------------------------------------------------------
-
-
-class CellOutput:
-    """Paints for one app; what it does not understand it leaves to textual."""
-
-    def __init__(self, app: App[Any]) -> None:
-        self._app = app
-        self._cells: Cells | None = None
-        self._writer: object = None
-        self._known = _installed(KNOWN) and os.environ.get(SWITCH) != "stock"
-        self._owed = False
-        self._cursor = (0, 0)
-
-    def drop(self) -> None:
-        """Nothing is known of what the terminal shows: the next frame is a whole one."""
-        self._cells = None
-
-    def settle(self) -> None:
-        """Once the terminal reads again: show what it missed."""
-        if self._owed and not choked(self._app):
-            self._owed = False
-            self._app.screen.refresh()
-
-    def paint(self, screen: Screen[Any], update: object) -> bool:
-        """Paint `update`; False where textual has to do it."""
-        app = self._app
-        driver, depth = app._driver, app.console._color_system
-        if (
-            not self._known
-            or not isinstance(update, LayoutUpdate | ChopsUpdate)
-            or app.is_headless
-            or not app._running
-            or driver is None
-            or type(driver).__name__ not in DRIVERS
-            or app._batch_count
-        ):
-            self.drop()
-            return False
-        if choked(app):
-            self._owed = True  # it would wait in the queue and be late; the last state is enough
-            return True
-        writer = driver._writer_thread  # type: ignore[attr-defined]
-        if writer is not self._writer:  # a new one with each return from the shell
-            self.drop()
-        size = screen._compositor.size
-        cells = self._cells
-        if cells is None or (cells.width, cells.height) != size:
-            cells, self._writer = Cells(*size), writer
-            self._cells = cells
-            if not isinstance(update, LayoutUpdate):
-                update = screen._compositor.render_full_update()
-        text = cells.lead_to(update, depth or ColorSystem.TRUECOLOR)
-        x, y = size.clamp_offset(app.cursor_position)
-        if isinstance(app.focused, Input) and (text or (x, y) != self._cursor):
-            text += f"\x1b[{y + 1};{x + 1}H"  # an input method opens there
-        self._cursor = (x, y)
-        if text:
-            if app._sync_available and len(text) >= SYNC_FROM:
-                text = f"{SYNC_START}{text}{SYNC_END}"
-            driver.write(text)
-        return True

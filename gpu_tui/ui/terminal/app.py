@@ -1,0 +1,142 @@
+"""The base of every app here: what it draws, how it ends, and how it lends the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from rich.color import ColorSystem
+from rich.console import COLOR_SYSTEMS
+from textual.app import ReturnType
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
+from textual.widgets import Input
+
+from gpu_tui.ui.terminal.cell_diff import Cells
+from gpu_tui.ui.terminal.driver import Output, TerminalDriver
+from gpu_tui.ui.terminal.textual_private import FrameHook, tune
+
+SWITCH = "GPU_TUI_PAINT"  # `stock` in the environment: textual paints by itself
+SYNC_FROM = 512  # bytes: a smaller frame is one write, which a terminal never shows half
+SYNC_START, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
+ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class TerminalApp(FrameHook[ReturnType]):
+    """Writes only the cells that changed, and nothing while the terminal does not read."""
+
+    terminal: TerminalDriver | None = None  # None without a Unix terminal
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        tune()
+        self._stock = os.environ.get(SWITCH) == "stock"
+        self._shown: Cells | None = None
+        self._shown_by: Output | None = None
+        self._shown_cursor = (0, 0)
+        self._owed = False
+
+    def get_driver_class(self) -> type[Driver]:
+        """Ours instead of textual's for a Unix terminal."""
+        usual = super().get_driver_class()
+        return TerminalDriver if usual is LinuxDriver else usual
+
+    # --- frames -------------------------------------------------------------------------------
+
+    @property
+    def choked(self) -> bool:
+        """True while the terminal does not read."""
+        return self.terminal is not None and self.terminal.choked
+
+    def drop_shown(self) -> None:
+        """Forget what the terminal shows: the next frame is a whole one."""
+        self._shown = None
+
+    def settle(self) -> None:
+        """Once the terminal reads again: show what it missed."""
+        if self._owed and not self.choked:
+            self._owed = False
+            self.screen.refresh()
+
+    def write_frame(self, update: Iterable[object]) -> bool:
+        """Write the cells that changed; False where textual has to."""
+        driver = self.terminal
+        if driver is None or self._stock:
+            return False
+        if driver.choked:
+            self._owed = True  # it would be late: the last state is enough
+            return True
+        size = self.screen.outer_size
+        if self._shown_by is not driver.output or self._shown is None or self._shown.size != size:
+            self._shown, self._shown_by = Cells(*size), driver.output
+        cells = self._shown
+        depth = COLOR_SYSTEMS.get(self.console.color_system or "", ColorSystem.TRUECOLOR)
+        text = cells.lead_to(update, depth)
+        x, y = size.clamp_offset(self.cursor_position)
+        if isinstance(self.focused, Input) and (text or (x, y) != self._shown_cursor):
+            text += f"\x1b[{y + 1};{x + 1}H"  # an input method opens there
+        self._shown_cursor = (x, y)
+        if text:
+            if driver.synchronized and len(text) >= SYNC_FROM:
+                text = f"{SYNC_START}{text}{SYNC_END}"
+            driver.write(text)
+        if not cells.whole:
+            self.call_later(self.screen.refresh)
+        return True
+
+    # --- everything else that is written ------------------------------------------------------
+
+    def send(self, sequence: str) -> bool:
+        """Send a sequence that draws nothing; False where there is no terminal, or one that does not read."""
+        if self.terminal is None or self.choked:
+            return False
+        self.terminal.write(sequence)
+        return True
+
+    def bell(self) -> None:
+        """Ring, unless the terminal does not read."""
+        if not self.choked:
+            super().bell()
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Leave the terminal to another program for this block. Raises SuspendNotSupported without a terminal."""
+        with self.suspend():
+            driver = self.terminal
+            if driver is not None:
+                driver.lent = True
+            try:
+                yield
+            finally:
+                if driver is not None:
+                    driver.lent = False
+
+    # --- the end ------------------------------------------------------------------------------
+
+    def on_load(self) -> None:
+        """Handle the signals that end a program, which textual leaves to break the terminal."""
+        for number in ENDINGS:
+            with suppress(
+                NotImplementedError, RuntimeError, ValueError
+            ):  # a loop takes none in a thread
+                asyncio.get_running_loop().add_signal_handler(number, self._end, 128 + number)
+
+    def on_mount(self) -> None:
+        """Without a terminal there is nothing to restore."""
+        if self.is_headless:
+            self.on_unmount()
+
+    def on_unmount(self) -> None:
+        """Give the signals back."""
+        for number in ENDINGS:
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                asyncio.get_running_loop().remove_signal_handler(number)
+
+    def _end(self, code: int) -> None:
+        if self.terminal is not None:
+            self.terminal.release()
+        self.exit(return_code=code)

@@ -1,0 +1,133 @@
+"""The only module that touches private parts of textual.
+
+Each of them may be gone or different in another version: then textual behaves as its documentation says, at a cost that
+the hook's own docstring names, and one line of the log says which part it was.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache, partial
+from importlib import import_module
+from typing import Any, Protocol
+
+import textual
+from textual.app import App, ReturnType
+from textual.color import Color
+from textual.message import Message
+from textual.screen import Screen, ScreenResultType
+
+FRAMES_A_SECOND = 250
+LOG = logging.getLogger(__name__)
+
+
+@cache
+def _report(part: str, error: str) -> None:
+    """Log, once per part, that it is not as it was."""
+    LOG.warning("textual %s: without %s (%s)", textual.__version__, part, error)
+
+
+@contextmanager
+def _optional(part: str) -> Iterator[None]:
+    """Run a change of textual that may fail."""
+    try:
+        yield
+    except (ImportError, AttributeError, TypeError) as error:
+        _report(part, str(error))
+
+
+def tune() -> None:
+    """Change two parts of textual for all apps of this process."""
+    with _optional("frames that begin at once"):
+        _begin_frames_at_once()
+    with _optional("freeing the lines of closed screens"):
+        _free_closed_screens()
+
+
+def _begin_frames_at_once() -> None:
+    """Otherwise a key waits for the next 1/60 s. Nothing here is animated, so this adds no frames."""
+    module = import_module("textual.screen")
+    if not isinstance(module.UPDATE_PERIOD, float):
+        raise TypeError("UPDATE_PERIOD is no number")
+    vars(module)["UPDATE_PERIOD"] = 1 / FRAMES_A_SECOND
+
+
+def _free_closed_screens() -> None:
+    """Otherwise memory grows by some 100 MB: the key of this `lru_cache` holds a widget's whole cache of lines."""
+    owner = import_module("textual._styles_cache").StylesCache
+    colours = owner.get_inner_outer.__wrapped__
+    if not isinstance(colours, partial):  # not done yet
+        colours = partial(colours, None)  # it makes no use of `self`
+        colours(Color(0, 0, 0), Color(0, 0, 0))
+        owner.get_inner_outer = staticmethod(lru_cache(1024)(colours))
+
+
+class KeyParser(Protocol):
+    """Turns what a terminal sends into messages."""
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """Parse one piece of what was read."""
+
+    def tick(self) -> Iterable[Message]:
+        """Messages of a sequence that was not continued for `ESCAPE_DELAY`."""
+
+
+def key_parser() -> KeyParser | None:
+    """Textual's parser; None where the driver has to read keys in textual's own way, polling ten times a second."""
+    parser: KeyParser | None = None
+    with _optional("a thread that sleeps until a key comes"):
+        made = import_module("textual._xterm_parser").XTermParser()
+        if callable(made.feed) and callable(made.tick):
+            parser = made
+    return parser
+
+
+class WholeFirstFrame(Screen[ScreenResultType]):
+    """A screen whose first frame waits for its content; otherwise it shows empty widgets first."""
+
+    def begin_frame(self) -> bool:
+        """Whether to paint now."""
+        return True
+
+    def _compositor_refresh(self, *args: Any) -> None:
+        if self.begin_frame():
+            super()._compositor_refresh(*args)
+
+
+class FrameHook(App[ReturnType]):
+    """An app that may write its frames itself; otherwise textual does: ten times the bytes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._own_frames = True
+        for owner, name, part in (
+            (App, "_display", "output of changed cells only"),
+            (Screen, "_compositor_refresh", "a first frame with its content"),
+            (self, "_batch_count", "frames held back in a batch"),
+        ):
+            if not hasattr(owner, name):
+                _report(part, f"no {name}")
+
+    def write_frame(self, update: Iterable[object]) -> bool:
+        """Write a frame: moves of the cursor and the text that goes there. False leaves that to textual."""
+        return False
+
+    def _display(self, *args: Any) -> None:
+        """Called with a screen and what to paint, or None."""
+        written, update = False, args[-1]
+        if self._own_frames and update is not None and self._is_drawing():
+            try:
+                console = self.console
+                written = self.write_frame(update.__rich_console__(console, console.options))
+            except Exception as error:
+                self._own_frames = False
+                _report("output of changed cells only", repr(error))
+        if written:
+            self.post_display_hook()
+        else:
+            super()._display(*args)
+
+    def _is_drawing(self) -> bool:
+        return self.is_running and not getattr(self, "_batch_count", 0)
