@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from rich._palettes import EIGHT_BIT_PALETTE, STANDARD_PALETTE
 from rich.color import Color, ColorSystem, ColorType
 from rich.color_triplet import ColorTriplet
+from rich.palette import Palette
 from rich.style import Style
 
 CUBE = (0, 95, 135, 175, 215, 255)  # the steps of the colour cube of 256 colours
+
+# The sixteen as the Linux console draws them, and as rich takes them to be.
+LINUX = Palette([
+    (0, 0, 0), (170, 0, 0), (0, 170, 0), (170, 85, 0),
+    (0, 0, 170), (170, 0, 170), (0, 170, 170), (170, 170, 170),
+    (85, 85, 85), (255, 85, 85), (85, 255, 85), (255, 255, 85),
+    (85, 85, 255), (255, 85, 255), (85, 255, 255), (255, 255, 255),
+])  # fmt: skip
 # Terminals of more than 16 colours whose names do not say so; over ssh nothing else does.
 MANY_TERMS = ("alacritty", "foot", "contour", "rio", "wezterm", "xterm-ghostty", "xterm-direct")
 MONO_TERMS = ("vt100", "vt102", "vt220", "vt320", "vt420", "vt520", "xterm-mono", "linux-m")
@@ -74,21 +82,23 @@ def drawn(colour: Color, depth: Depth) -> Color:
     if depth is Depth.NONE:
         return colour
     if colour.type is ColorType.STANDARD and colour.number is not None:
-        return Color.from_triplet(STANDARD_PALETTE[colour.number])
+        return Color.from_triplet(LINUX[colour.number])
     triplet = colour.get_truecolor()
     if depth is Depth.FULL:
         return Color.from_triplet(triplet)
     if depth is Depth.MANY:
         return Color.from_triplet(nearest(triplet))
-    return Color.from_triplet(STANDARD_PALETTE[STANDARD_PALETTE.match(triplet)])
+    return Color.from_triplet(LINUX[LINUX.match(triplet)])
 
 
 def nearest(colour: ColorTriplet) -> ColorTriplet:
-    """The nearest of 256 colours: a corner of the cube or a grey, whichever is closer."""
+    """The nearest of 256 colours: a corner of the cube or a grey, whichever is closer.
+
+    rich's own choice turns the dark ground of a panel into a bright blue.
+    """
     corner = ColorTriplet(*(min(CUBE, key=lambda step: abs(step - part)) for part in colour))
-    ramp = min(23, max(0, round((sum(colour) / 3 - 8) / 10)))
-    grey = EIGHT_BIT_PALETTE[232 + ramp]
-    return min((corner, grey), key=lambda other: _distance(colour, other))
+    grey = 8 + 10 * min(23, max(0, round((sum(colour) / 3 - 8) / 10)))
+    return min((corner, ColorTriplet(grey, grey, grey)), key=lambda other: _distance(colour, other))
 
 
 def _distance(one: ColorTriplet, other: ColorTriplet) -> float:

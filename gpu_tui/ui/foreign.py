@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from rich.color import Color, ColorSystem, ColorType
+from rich.color import Color, ColorSystem, ColorType, blend_rgb
 from rich.color_triplet import ColorTriplet
+from rich.palette import Palette
 from rich.style import Style
 from textual.app import App
 
-from gpu_tui.ui.depth import SYSTEMS, Depth, drawn
+from gpu_tui.ui.depth import LINUX, SYSTEMS, Depth, drawn
 from gpu_tui.ui.theme import CockpitTheme
 
 LEAST = 3.0  # to 1, as https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio counts it
@@ -23,20 +24,12 @@ STEPS = 5  # from the colour that was written to our ink
 DIM = 0.4  # of the way to the ground
 
 
-def _palette(*written: str) -> tuple[ColorTriplet, ...]:
-    return tuple(
-        ColorTriplet(int(one[:2], 16), int(one[2:4], 16), int(one[4:], 16)) for one in written
-    )
-
-
-XTERM = _palette(
-    "000000", "cd0000", "00cd00", "cdcd00", "0000ee", "cd00cd", "00cdcd", "e5e5e5",
-    "7f7f7f", "ff0000", "00ff00", "ffff00", "5c5cff", "ff00ff", "00ffff", "ffffff",
-)  # fmt: skip
-LINUX = _palette(
-    "000000", "aa0000", "00aa00", "aa5500", "0000aa", "aa00aa", "00aaaa", "aaaaaa",
-    "555555", "ff5555", "55ff55", "ffff55", "5555ff", "ff55ff", "55ffff", "ffffff",
-)  # fmt: skip
+XTERM = Palette([
+    (0, 0, 0), (205, 0, 0), (0, 205, 0), (205, 205, 0),
+    (0, 0, 238), (205, 0, 205), (0, 205, 205), (229, 229, 229),
+    (127, 127, 127), (255, 0, 0), (0, 255, 0), (255, 255, 0),
+    (92, 92, 255), (255, 0, 255), (0, 255, 255), (255, 255, 255),
+])  # fmt: skip
 LINEAR = tuple(
     part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
     for part in (number / 255 for number in range(256))
@@ -68,7 +61,7 @@ def legible(written: str, ink: Color, paper: Color, depth: Depth) -> Style:
     ends = [ink] if ground is None else [BLACK, WHITE]
     front = style.color or ink
     if style.dim and depth is not Depth.FEW:
-        front = Color.from_triplet(_between(_rgb(front), _rgb(back), DIM))
+        front = Color.from_triplet(blend_rgb(_rgb(front), _rgb(back), DIM))
     for colour in _tries(front, ends, depth):
         if contrast(colour, back, depth, bold=bool(style.bold)) >= LEAST:
             return plain + Style(color=colour, bgcolor=ground)
@@ -81,7 +74,7 @@ def _tries(front: Color, ends: Sequence[Color], depth: Depth) -> Iterator[Color]
         return
     for step in range(STEPS + 1):
         for end in ends:
-            mixed = _between(_rgb(front), _rgb(end), step / STEPS)
+            mixed = blend_rgb(_rgb(front), _rgb(end), step / STEPS)
             yield drawn(Color.from_triplet(mixed), depth)
 
 
@@ -113,15 +106,6 @@ def _rgb(colour: Color) -> ColorTriplet:
     if colour.type is ColorType.STANDARD and colour.number is not None:
         return XTERM[colour.number]
     return colour.get_truecolor()
-
-
-def _between(one: ColorTriplet, other: ColorTriplet, share: float) -> ColorTriplet:
-    (red, green, blue), (a, b, c) = one, other
-    return ColorTriplet(
-        round(red + (a - red) * share),
-        round(green + (b - green) * share),
-        round(blue + (c - blue) * share),
-    )
 
 
 def _contrast(one: ColorTriplet, other: ColorTriplet) -> float:

@@ -95,14 +95,13 @@ def cockpit_with_hostile_news() -> None:
 
 
 def environment(**more: str) -> dict[str, str]:
-    here = Path(__file__).parent
     kept = {name: value for name, value in os.environ.items() if name not in ("TMUX", "STY")}
     return {
         **kept,
         "TERM": "xterm-256color",
         "COLUMNS": "100",
         "LINES": "30",
-        "PYTHONPATH": f"{here}:{here.parent}",
+        "PYTHONPATH": os.pathsep.join(sys.path),
         **more,
     }
 

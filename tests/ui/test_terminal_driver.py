@@ -277,8 +277,7 @@ HOOKS = {
 def on_a_pty(argv: list[str], errors: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 60, 0, 0))
-    here = Path(__file__).parent
-    env = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": f"{here}:{here.parent}"}
+    env = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": os.pathsep.join(sys.path)}
     with errors.open("wb") as file:
         process = subprocess.Popen(
             argv, stdin=slave, stdout=slave, stderr=file, env=env, start_new_session=True
