@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.streams import only_one
+from gpu_tui.core import units
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.marks import WORDS, anchor_of, refuse
@@ -125,15 +126,12 @@ def _when(clock: DangerClock, now: float) -> str:
         return say(words.get(clock.state, clock.state))
     bound = f" {say(BOUND_WORDS[clock.bound])}" if clock.bound in BOUND_WORDS else ""
     left = clock.deadline - now
-    how = say("in {span}", span=_span(left)) if left > 0 else say("{age} ago", age=_span(-left))
+    how = (
+        say("in {span}", span=units.spoken(left))
+        if left > 0
+        else say("{age} ago", age=units.spoken(-left))
+    )
     return f"{rfc3339(clock.deadline)} ({how}{bound})"
-
-
-def _span(seconds: float) -> str:
-    from gpu_tui.core.facts import span
-
-    days = seconds / 86400
-    return say("{days} days", days=f"{days:.1f}") if days >= 2 else span(seconds)
 
 
 def _calendar(path: Path, view: FleetView) -> None:

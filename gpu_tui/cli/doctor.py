@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.streams import only_one
 from gpu_tui.cli.trouble import words_of
+from gpu_tui.core import units
 from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.plain import plain
 from gpu_tui.core.remedies import remedy
@@ -221,7 +222,7 @@ def machine_items(fleet: Fleet) -> Iterator[Item]:
             None,
             "local disk",
             "ok" if enough else "warn",
-            f"{free / 1024**3:.0f} GiB free for {places[0]}{more}",
+            f"{units.size(free)} free for {places[0]}{more}",
             None if enough else "Make room, or set results.local to another disk.",
         )
 
@@ -328,7 +329,7 @@ def _memory_item(name: str, track: Track[Memory]) -> Item:
     if memory.source == "host":
         hint = "Memory shown is the whole host's; an OOM kill of the job cannot be seen."
         return Item(name, "cgroup", "warn", "no memory cgroup is visible", hint)
-    limit = f"limit {memory.limit / 1024**3:.3g} GiB" if memory.limit else "no limit"
+    limit = f"limit {units.size(memory.limit)}" if memory.limit else "no limit"
     return Item(name, "cgroup", "ok", f"{memory.source}, {limit}")
 
 

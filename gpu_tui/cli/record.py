@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
+from gpu_tui.core import units
 from gpu_tui.core.speech import say
 from gpu_tui.parse.duration import DurationError, parse_duration
 
@@ -30,8 +31,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record with the cockpit open, or without a screen where there is no terminal."""
-    import humanize
-
     from gpu_tui.recording.tape import MOST
     from gpu_tui.wiring import run_cockpit, run_record
 
@@ -51,10 +50,14 @@ def run(args: argparse.Namespace) -> int:
         )
     size = args.file.stat().st_size
     if size >= MOST:
-        most = f"{MOST / 2**30:.0f} GiB"
-        print(say("The recording ends early: {most} is the most that one takes.", most=most))
+        print(
+            say(
+                "The recording ends early: {most} is the most that one takes.",
+                most=units.size(MOST),
+            )
+        )
     watch = say("Watch it with: {command}", command=f"gpu-tui replay {args.file}")
-    print(f"{args.file}: {humanize.naturalsize(size)}. {watch}")
+    print(f"{args.file}: {units.size(size)}. {watch}")
     print(say("What looks like a key or a password is hidden in it; the logs of the run are not."))
     return code
 

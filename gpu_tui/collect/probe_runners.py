@@ -24,7 +24,7 @@ from gpu_tui.collect.probe import (
 )
 from gpu_tui.collect.probe_detached import DETACHED, LEFT, LIMIT, read_detached, read_left
 from gpu_tui.collect.shell import quote_path, terse
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.number import whole
@@ -215,7 +215,7 @@ def _feed(target: Target, sections: Sections) -> object:
 
 def _aged(table: JobTable, age: float) -> JobTable:
     """A file that nobody writes any more proves what was once, not what runs now."""
-    why = f"its status file stands still for {age / 60:.0f} min: whether it still runs is not known"
+    why = f"its status file stands still for {units.words(age)}: whether it still runs is not known"
     jobs = tuple(
         replace(job, state=CellState.CANNOT_TELL, why=why) if job.live else job
         for job in table.jobs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpu_tui.core import units
 from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.ending import OwnEnd
-from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.fleet_now import FleetNow, Member
@@ -127,16 +127,16 @@ def _money(account: Account, seen: FleetNow) -> Iterator[Found]:
     # Each threshold that is crossed is told anew.
     stage = None if left is None else crossed(left, None, seen.thresholds)
     part = f"{account.key}@{stage}" if stage else account.key
-    severity, text = None, f"{title}: {amount_of(balance)} left"
+    severity, text = None, f"{title}: {_written(balance)} left"
     if left is not None and account.spend_per_hour is not None:
         most = "at most " if account.spend_at_least else ""
-        text += f", {most}{_age(left)} at {amount_of(account.spend_per_hour)}/h"
+        text += f", {most}{units.words(left)} at {_written(account.spend_per_hour)}/h"
     if balance.amount <= 0 or (left is not None and left < EMPTY):
         severity = Severity.FATAL
     elif stage is not None or (left is not None and left < LOW):
         severity = Severity.SERIOUS
     elif (limit := account.low_balance) is not None and balance.amount < limit.amount:
-        severity, text = Severity.WARN, f"{text}, below the {amount_of(limit)} that you set there"
+        severity, text = Severity.WARN, f"{text}, below the {_written(limit)} that you set there"
     if severity is not None:
         yield name, Condition("low_balance", severity, text, source, part=part)
 
@@ -162,7 +162,7 @@ def _left_behind(account: Account, seen: FleetNow) -> Iterator[Found]:
 def _silent(account: Account, seen: FleetNow) -> Iterator[Found]:
     """A list that cannot be read hides what bills."""
     if account.error and (account.read_at is None or seen.now - account.read_at > SILENT):
-        since = "" if account.read_at is None else f" for {span(seen.now - account.read_at)}"
+        since = "" if account.read_at is None else f" for {units.words(seen.now - account.read_at)}"
         yield (
             f"{account.platform}:account",
             Condition(
@@ -233,18 +233,12 @@ def _own_end(member: Member) -> OwnEnd | None:
     return own if own is not None and id is not None and own.provider_id == id else None
 
 
-def amount_of(money: Money) -> str:
-    """An amount with as many digits as a small price needs."""
-    digits = 2 if abs(money.amount) >= 0.1 or money.amount == 0 else 4
-    return f"{money.amount:.{digits}f} {money.currency}"
-
-
-def _age(seconds: float) -> str:
-    return f"{seconds / 86_400:.1f} d" if seconds > 2 * 86_400 else span(seconds)
+def _written(money: Money) -> str:
+    return units.money(money.amount, money.currency)
 
 
 def _per_hour(price: Money | None) -> str:
-    return "at a price that is not known" if price is None else f"{amount_of(price)}/h"
+    return "at a price that is not known" if price is None else f"{_written(price)}/h"
 
 
 def _bill(listed: Listed, now: float) -> str:
@@ -254,9 +248,9 @@ def _bill(listed: Listed, now: float) -> str:
     if listed.state != "running" or began is None or now <= began:
         return f"{state}, {rate}"
     if listed.price is None:
-        return f"{state}, {rate}, for {_age(now - began)}"
+        return f"{state}, {rate}, for {units.words(now - began)}"
     spent = Money(listed.price.amount * (now - began) / 3600, listed.price.currency)
-    return f"{state}, {rate}, for {_age(now - began)} (about {amount_of(spent)})"
+    return f"{state}, {rate}, for {units.words(now - began)} (about {_written(spent)})"
 
 
 def _title(seen: FleetNow, platform: str) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
+from gpu_tui.core.units import rate, size, words
+
 SPOT_MTBF = 3 * 3600.0  # a box that may be taken away at any time
 STEADY_MTBF = 3 * 86400.0  # any other rented box
-WRITE_RATE = 200e6  # bytes per second that a checkpoint is written with
+WRITE_RATE = 200 * 2**20  # bytes per second that a checkpoint is written with
 LEAST_COST = 5.0  # seconds: a save also waits for the cards and the file system
 
 
@@ -53,13 +55,7 @@ class Checkpoint:
     @property
     def assumption(self) -> str:
         """What W rests on, for a person."""
-        hours = self.mtbf / 3600
-        often = f"every {hours:.0f} h" if hours < 48 else f"every {hours / 24:.0f} days"
         return (
-            f"Young/Daly W = sqrt(2·C·MTBF) = {_minutes(self.interval)}: a save of {self.cost:.0f} s"
-            f" ({self.size / 1e9:.1f} GB at 200 MB/s) and one interruption {often}, both assumed"
+            f"Young/Daly W = sqrt(2·C·MTBF) = {words(self.interval)}: a save of {words(self.cost)}"
+            f" ({size(self.size)} at {rate(WRITE_RATE)}) and one interruption every {words(self.mtbf)}, both assumed"
         )
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

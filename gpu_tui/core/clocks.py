@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
+from gpu_tui.core import units
 from gpu_tui.core.anchors import EARLIEST, EXACT, LATEST, RATE, Anchors, Start, bound_of, start_of
 from gpu_tui.core.profile import ClockFact, Profile, fact_is_stale
 from gpu_tui.core.thresholds import THRESHOLDS, UNMEASURED_SPAN, Threshold, crossed
@@ -261,14 +262,8 @@ def clock_words(clock: DangerClock, left: float) -> str:
         return f"{clock.subject}: {clock.short}"
     share = clock.stage or ""
     if share.endswith("%") and clock.after:
-        share = f"{share} of its {_days(clock.after)}"
+        share = f"{share} of its {units.words(clock.after)}"
     elif share.endswith("%"):
-        share = _days(UNMEASURED_SPAN * float(share[:-1]) / 100)
+        share = units.words(UNMEASURED_SPAN * float(share[:-1]) / 100)
     told = f"less than {share} left{bound}: {clock.what}"
     return f"{told}; {clock.short}" if clock.short else told
-
-
-def _days(seconds: float) -> str:
-    if seconds >= 2 * 86400:
-        return f"{seconds / 86400:.0f} days"
-    return f"{seconds / 3600:.0f} h" if seconds >= 7200 else f"{seconds / 60:.0f} min"

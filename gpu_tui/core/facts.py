@@ -141,18 +141,3 @@ class Evidence:
     def quiet_long(self) -> bool:
         """Nothing moved for longer than a stall takes."""
         return self.quiet_seconds is not None and self.quiet_seconds > self.stall_after
-
-
-def span(seconds: float | None) -> str:
-    """Seconds, minutes or hours, as a person says it."""
-    if seconds is None:
-        return "some time"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def lasted(seconds: float) -> str:
-    """A finished duration in words; under an hour to the second: `2 min 05 s`."""
-    minutes, left = divmod(round(seconds), 60)
-    return f"{minutes} min {left:02} s" if 2 <= minutes < 60 else span(seconds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_tui.core.facts import span
+from gpu_tui.core import units
 from gpu_tui.core.sweep import Cell, CellState
 
 REMEDY = (
@@ -46,7 +46,7 @@ def falls_short(pace: Pace | None, left: float, *, before: bool = False) -> str 
     if pace is None or left <= 0 or pace.left <= left or not (before or pace.least > left):
         return None
     if pace.share is None:
-        return f"at this pace it needs {span(pace.left - left)} more than its limit leaves"
+        return f"at this pace it needs {units.words(pace.left - left)} more than its limit leaves"
     share = pace.share + (1 - pace.share) * left / pace.left
     if pace.epochs:
         reached = min(int(share * pace.epochs + 1e-9), pace.epochs - 1)

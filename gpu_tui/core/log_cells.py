@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from gpu_tui.core.facts import span
+from gpu_tui.core import units
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.logs import PATH_MOST, READ_MOST
 from gpu_tui.core.readings import FileTable
@@ -197,7 +197,7 @@ def _job(
         return _as(log, CellState.CANNOT_TELL, why, None)
     if unread is not None:
         return _as(log, CellState.CANNOT_TELL, unread, None)
-    why = f"its log stands still for {span(still)}, and nothing else tells of it"
+    why = f"its log stands still for {units.words(still)}, and nothing else tells of it"
     if alive is False and over_at is not None and mtime <= over_at and still <= LATELY:
         return replace(_as(log, CellState.CANNOT_TELL, why, mtime), finding=UNTOLD)
     return _as(log, CellState.CANNOT_TELL, why, None)

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from gpu_tui.core import units
 from gpu_tui.core.anchors import RATE
 from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock
-from gpu_tui.core.facts import span
 from gpu_tui.core.in_time import REMEDY, Pace, falls_short
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.profile import ClockFact, Profile, fact_is_stale
@@ -228,7 +228,7 @@ def _checkpoint(instance: str, found: Checkpoint | None, now: float) -> Iterator
     old = found.oldest <= now
     avoid = "Save more often, or find out why nothing is saved."
     clock = _own("checkpoint-age", instance, found.oldest, now, avoid)
-    age, bound = span(max(0.0, now - found.at)), span(2 * found.interval)
+    age, bound = units.words(max(0.0, now - found.at)), units.words(2 * found.interval)
     yield replace(
         clock,
         state="fired" if old else "armed",

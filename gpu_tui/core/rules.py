@@ -10,9 +10,10 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from gpu_tui.core import units
 from gpu_tui.core.clocks import SHORT, DangerClock, clock_words
 from gpu_tui.core.cut_short import cut_early, cut_short
-from gpu_tui.core.facts import BUSY_SHARE, span
+from gpu_tui.core.facts import BUSY_SHARE
 from gpu_tui.core.findings import LOG_DATE, QUEUE_LOG, Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.left_queue import LOG_DELETED
@@ -475,7 +476,7 @@ def _run(seen: Now) -> Iterator[Condition]:
         yield Condition(
             "idle_billing",
             Severity.SERIOUS,
-            f"{what} for {span(idle.seconds)} and the meter runs, {cost}",
+            f"{what} for {units.words(idle.seconds)} and the meter runs, {cost}",
             "verdict",
         )
 

@@ -60,6 +60,11 @@ class _Form:
         return found.groupdict() if found else None
 
 
+_DURATION = re.compile(
+    r"-?[0-9]{1,3}\+? (?:years|days?|h|min|s)(?: [0-9]{1,2} (?:h|min|s))?", re.ASCII
+)
+_UNIT = re.compile(r"([0-9+]+) ([a-z]+)", re.ASCII)
+
 _spoken = [LANGUAGES[0]]
 _words: dict[str, str] = {}
 _forms: list[_Form] = []
@@ -101,6 +106,8 @@ def told(sentence: str, *, own: bool = False) -> str:
 
 
 def _tell(sentence: str, forms: Iterable[_Form]) -> str:
+    if _DURATION.fullmatch(sentence):
+        return _duration(sentence)
     if (known := _words.get(sentence)) is not None:
         return known
     joined = "; " in sentence
@@ -160,6 +167,13 @@ def _parts(sentence: str) -> str | None:
     return joined(others) if others != parts else None
 
 
+def _duration(text: str) -> str:
+    """What units.words wrote, its units translated; any other text as it is."""
+    if _DURATION.fullmatch(text) is None:
+        return text
+    return _UNIT.sub(lambda found: say(f"{{number}} {found[2]}", number=found[1]), text)
+
+
 class _Part(str):
     """What stood in a field of a sentence."""
 
@@ -170,7 +184,7 @@ class _Part(str):
             return told_names(str(self))
         if spec == "quoted":
             return quoted(str(self))
-        return _tell(str(self), _forms) if spec == "told" else str(self)
+        return _tell(str(self), _forms) if spec == "told" else _duration(str(self))
 
 
 def _form(template: str, other: str) -> _Form:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpu_tui.core.facts import BUSY_SHARE, span
+from gpu_tui.core import units
+from gpu_tui.core.facts import BUSY_SHARE
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.liveness import descendants
 from gpu_tui.core.readings import GpuTable, Process
@@ -39,7 +40,7 @@ def computes(
 
 def still(cell: Cell, seconds: float, works: bool | None, *, cpu: bool = False) -> Cell:
     """The row of a cell that has not moved for `seconds`; `cpu`: its process computes, whatever its cards do."""
-    quiet = f"nothing of it moved for {span(seconds)}"
+    quiet = f"nothing of it moved for {units.words(seconds)}"
     if cpu and not works:
         works = True
         why = f"{quiet}, though its process computes: buffered stdout looks like this (python -u)"
@@ -59,8 +60,8 @@ def silence_words(seconds: float, usual: float) -> str:
     """Words for a job that did not write a line for `seconds`; `usual` is the usual gap between its lines."""
     times = seconds / usual
     if times > MOST_TIMES:
-        return f"no line for {span(seconds)}, over {MOST_TIMES} times its usual gap"
-    return f"no line for {span(seconds)}, {times:.0f} times its usual gap"
+        return f"no line for {units.words(seconds)}, over {MOST_TIMES} times its usual gap"
+    return f"no line for {units.words(seconds)}, {times:.0f} times its usual gap"
 
 
 def card_words(*, computes: bool) -> str:

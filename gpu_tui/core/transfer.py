@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from gpu_tui.core import units
 from gpu_tui.core.plain import plain
-from gpu_tui.core.speech import say
 
 WINDOW = 10.0  # seconds that the rate looks back
 NAME_CAP = 200
@@ -34,15 +34,12 @@ class Transfer:
         return min(1.0, self.done / self.total) if self.total else 1.0
 
     def words(self) -> str:
-        """`1.2 of 5.1 GB · 83 MB/s · ETA 47 s`, as far as it is known."""
-        size, unit = _unit(self.total)
-        digits = 0 if size == 1 else 1  # of both: `273.4 of 273 kB` is more than all of it
-        done, total = (f"{count / size:.{digits}f}" for count in (self.done, self.total))
-        parts = [say("{done} of {total}", done=done, total=f"{total} {unit}")]
+        """`1.2 / 5.1 GiB · 83.1 MiB/s · ETA 47 s`, as far as it is known."""
+        parts = [units.used_of(self.done, self.total)]
         if self.rate is not None:
-            parts.append(f"{_short(self.rate)} {_unit(self.rate)[1]}/s")
+            parts.append(units.rate(self.rate))
         if self.eta is not None:
-            parts.append(f"ETA {_seconds(self.eta)}")
+            parts.append(f"ETA {units.spoken(self.eta)}")
         return " · ".join(parts)
 
     def name(self, cap: int = 80) -> str:
@@ -100,24 +97,3 @@ class Meter:
         if file is not None and file != self._file:
             self._file, self._shown = file, plain(file, NAME_CAP)
         return self._shown
-
-
-def _unit(count: float) -> tuple[float, str]:
-    for size, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= size:
-            return size, name
-    return 1, "B"
-
-
-def _short(count: float) -> str:
-    size = _unit(count)[0]
-    value = count / size
-    return f"{value:.0f}" if size == 1 or value >= 20 else f"{value:.1f}"
-
-
-def _seconds(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5_400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3_600:.1f} h"

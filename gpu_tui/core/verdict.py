@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gpu_tui.core import units
 from gpu_tui.core import verdict_jobs as jobs
 from gpu_tui.core.cause import GONE, Cause, cause_of, left_waiting
 from gpu_tui.core.cut_short import cut_early, cut_short
-from gpu_tui.core.facts import Evidence, span
+from gpu_tui.core.facts import Evidence
 from gpu_tui.core.sweep import CellState, Queue, half_well
 
 
@@ -118,7 +119,7 @@ def _over_but_alive(seen: Evidence) -> str | None:
     quiet = _over_since(seen)
     if quiet is None or (seen.computes and quiet <= LAST_WORK * seen.stall_after):
         return None
-    return f"{seen.hung} {span(quiet)} ago and does not end"
+    return f"{seen.hung} {units.words(quiet)} ago and does not end"
 
 
 def _over_and_works(seen: Evidence) -> str | None:
@@ -126,7 +127,7 @@ def _over_and_works(seen: Evidence) -> str | None:
     quiet = _over_since(seen)
     if quiet is None or not seen.computes:
         return None
-    return f"{seen.hung} {span(quiet)} ago, and one of its processes still computes"
+    return f"{seen.hung} {units.words(quiet)} ago, and one of its processes still computes"
 
 
 def _over_since(seen: Evidence) -> float | None:
@@ -147,7 +148,7 @@ def _all_halted(seen: Evidence) -> str | None:
 def _alive_but_still(seen: Evidence) -> str | None:
     if not (seen.alive and seen.quiet_long) or seen.only_cpu_works:
         return None
-    return f"alive, but nothing moved for {span(seen.quiet_seconds)}"
+    return f"alive, but nothing moved for {units.words(seen.quiet_seconds)}"
 
 
 def _alive(seen: Evidence) -> str | None:
@@ -163,7 +164,7 @@ def _works_unseen(seen: Evidence) -> str | None:
     if seen.alive is True or not (seen.works and seen.log_moves) or seen.rebooted:
         return None
     known = "no process of it is recognised" if seen.alive is False else "no process table was read"
-    return f"{known}, but its log moved {span(seen.log_quiet)} ago and a card computes"
+    return f"{known}, but its log moved {units.words(seen.log_quiet)} ago and a card computes"
 
 
 def _busy_without_queue(seen: Evidence) -> str | None:
@@ -336,7 +337,7 @@ def _buffered(seen: Evidence) -> str | None:
     if log is None or artifact is None or log <= seen.stall_after or artifact > seen.stall_after:
         return None
     return (
-        f"the log is frozen for {span(log)}, but a checkpoint moved {span(artifact)} ago: "
+        f"the log is frozen for {units.words(log)}, but a checkpoint moved {units.words(artifact)} ago: "
         "its stdout is buffered (python -u)"
     )
 
@@ -366,7 +367,7 @@ def _cpu_and_still(seen: Evidence) -> str | None:
     if not (seen.only_cpu_works and (seen.quiet_long or seen.listed_still)):
         return None
     quiet = seen.quiet_seconds if seen.quiet_long else seen.listed_quiet
-    return f"nothing moved for {span(quiet)}, though its process computes: buffered stdout looks like this (python -u)"
+    return f"nothing moved for {units.words(quiet)}, though its process computes: buffered stdout looks like this (python -u)"
 
 
 def _busy_and_still(seen: Evidence) -> str | None:
@@ -382,7 +383,7 @@ def _slow_by_nature(seen: Evidence) -> str | None:
     gap = seen.typical_gap
     if gap is None or gap * 3 < seen.stall_after:
         return None
-    return f"it usually gives a sign of life every {span(gap)}"
+    return f"it usually gives a sign of life every {units.words(gap)}"
 
 
 def _unread_end(seen: Evidence) -> str | None:

@@ -4,7 +4,8 @@ other runners on this one. Each answer is a reason, or None where the question i
 
 from __future__ import annotations
 
-from gpu_tui.core.facts import Evidence, span
+from gpu_tui.core import units
+from gpu_tui.core.facts import Evidence
 from gpu_tui.core.job_scope import NO_MATCH
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.vanished import ENDS_WITH, SAYS_ABOVE
@@ -57,7 +58,7 @@ def jobs_silent(seen: Evidence) -> str | None:
     if len(rows) == 1:
         return f"{rows[0].name} is silent; {rows[0].why}"
     shortest = min(cell.still_seconds or 0.0 for cell in rows)
-    return f"none of the {len(rows)} running jobs wrote a line for {span(shortest)}"
+    return f"none of the {len(rows)} running jobs wrote a line for {units.words(shortest)}"
 
 
 def some_silent(seen: Evidence) -> str | None:
@@ -148,7 +149,7 @@ def listed_still(seen: Evidence) -> str | None:
     runs = listed_run(seen)
     if not runs or not seen.listed_still or seen.works or seen.cpu_works:
         return None
-    return f"{runs}, yet nothing moved for {span(seen.listed_quiet)}"
+    return f"{runs}, yet nothing moved for {units.words(seen.listed_quiet)}"
 
 
 def listed_busy_and_still(seen: Evidence) -> str | None:
@@ -156,7 +157,7 @@ def listed_busy_and_still(seen: Evidence) -> str | None:
     if not (listed_run(seen) and seen.listed_still and seen.works):
         return None
     return (
-        f"nothing moved for {span(seen.listed_quiet)}, though the GPU shows {seen.busy:.0%}: a collective "
+        f"nothing moved for {units.words(seen.listed_quiet)}, though the GPU shows {seen.busy:.0%}: a collective "
         "that hangs looks like this, and so does buffered stdout (python -u)"
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from gpu_tui.core.facts import span
+from gpu_tui.core import units
 from gpu_tui.parse.kube_object import (
     NOTHING,
     SENTENCE,
@@ -271,7 +271,7 @@ def restart_words(one: Container, now: float) -> str | None:
     reason = text(one.before, "reason")
     last = reason or "its end"
     last += f" (exit {code})" if code is not None else ""
-    ago = "" if at is None else f" {span(max(0.0, now - at))} ago"
+    ago = "" if at is None else f" {units.words(max(0.0, now - at))} ago"
     lost = "; its node was restarted" if reason in END_LOST else ""
     return f"{words}, last {last}{ago}{lost}"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gpu_tui.core.facts import span
+from gpu_tui.core import units
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import (
     END_LOST,
@@ -293,12 +293,12 @@ def _terminating(look: Look, gone_by: float) -> Seen:
     why = None if found is None else ": ".join(filter(None, (found[0], found[1].says)))
     kind = None if found is None else found[1].kind
     if late > OVERDUE and not (ended and all(ended)):
-        words = f"it should have been gone {span(late)} ago: its node does not answer, or its processes do not end"
+        words = f"it should have been gone {units.words(late)} ago: its node does not answer, or its processes do not end"
         kind = "network" if late > LONG_OVERDUE else kind
         return Seen(CellState.CANNOT_TELL, "Terminating", clauses(why, words), kind, seen.by)
     if late > OVERDUE:
         kept = ", ".join(_finalizers(look.meta)) or "its node"
-        words = f"its containers have ended, and {kept} keeps it for {span(late)}"
+        words = f"its containers have ended, and {kept} keeps it for {units.words(late)}"
         kind = "missing_cell" if late > LONG_OVERDUE else kind
         return Seen(CellState.CANNOT_TELL, "Terminating", clauses(why, words), kind, seen.by)
     why = why or "it is being deleted"
@@ -326,7 +326,7 @@ def _running(look: Look) -> Seen:
         reason is None and condition(look.status, "ContainersReady") is not None
     ):
         at = time(unready, "lastTransitionTime")
-        since = f" for {span(max(0.0, look.now - at))}" if at is not None else ""
+        since = f" for {units.words(max(0.0, look.now - at))}" if at is not None else ""
         words = f"its node does not answer{since}: its log cannot be followed"
         return replace(seen, why=clauses(words, seen.why), finding="network")
     if reason and reason != "ContainersNotReady":

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from gpu_tui.core.facts import span
+from gpu_tui.core import units
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_logs import end_of
@@ -151,7 +151,7 @@ def judged(
     elif tries is None and live and ended:
         first = min(ended, key=lambda rank: rank.pod.finished_at or 0.0)
         if _since(first, now) > HELD_SECONDS:
-            ago = span(_since(first, now))
+            ago = units.words(_since(first, now))
             whys.append(f"{noun} {first.label} ended well {ago} ago{_held(live, noun)}")
             finding, lost = "stalled", len(live)
     for rank in current:
@@ -220,7 +220,7 @@ def _back_off(tries: int) -> float:
 
 def _died(dead: Sequence[Rank], of: int, noun: str, now: float) -> str:
     first = dead[0]
-    ago = f" {span(_since(first, now))} ago" if first.pod.finished_at is not None else ""
+    ago = f" {units.words(_since(first, now))} ago" if first.pod.finished_at is not None else ""
     words = f"{noun} {first.label} died{ago} ({end_of(first.pod)})"
     return words if len(dead) == 1 else f"{words}, and {len(dead) - 1} more of {of} {noun}s"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gpu_tui.core.facts import span
+from gpu_tui.core import units
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import got_over
 from gpu_tui.parse.kube_object import clauses
@@ -39,7 +39,7 @@ def _words(before: Pod, now: float) -> str:
     """`the pod before ended 33 min ago: OOMKilled, exit 137`."""
     ago = ""
     if before.finished_at is not None:
-        ago = f" {span(max(0.0, now - before.finished_at))} ago"
+        ago = f" {units.words(max(0.0, now - before.finished_at))} ago"
     word = None if before.word in ("Error", "Failed") and before.why else before.word
     return f"the pod before ended{ago}: {', '.join(filter(None, (word, before.why)))}"
 

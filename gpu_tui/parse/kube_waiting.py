@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpu_tui.core.facts import span
+from gpu_tui.core import units
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_containers import (
     Container,
@@ -109,7 +109,7 @@ def waits_for(
     lasted = None if since is None else max(0.0, now - since)
     words = what
     if lasted is not None and lasted >= 60.0:
-        words = f"{what or 'waits'} for {span(lasted)}"
+        words = f"{what or 'waits'} for {units.words(lasted)}"
     why = ": ".join(filter(None, (words, says))) or None
     due = wait.patience is not None and (lasted or 0.0) >= wait.patience
     return Seen(CellState.PENDING, word, why, "missing_cell" if due else None, since=since)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpu_tui.core import units
 from gpu_tui.core.alarms import Alarm
-from gpu_tui.core.facts import span
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.nonfinite import share_since
 from gpu_tui.core.sweep import Cell, CellState
@@ -108,7 +108,7 @@ def price_of(cost: Cost, seconds: float) -> str | None:
     """What `seconds` cost, as text; None where that is not known."""
     if cost.per_hour is None:
         return None
-    return f"{cost.per_hour * seconds / 3600:.2f} {cost.currency}"
+    return units.money(cost.per_hour * seconds / 3600, cost.currency)
 
 
 def lost_since(alarm: Alarm, cell: Cell | None, cost: Cost, now: float) -> str | None:
@@ -131,4 +131,4 @@ def lost_since(alarm: Alarm, cell: Cell | None, cost: Cost, now: float) -> str |
     else:
         return words
     price = price_of(cost, seconds)
-    return f"{words}, {how}{span(seconds)}" + (f" and {price}" if price else "") + " since"
+    return f"{words}, {how}{units.words(seconds)}" + (f" and {price}" if price else "") + " since"

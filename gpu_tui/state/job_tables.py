@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.commands import as_table
 from gpu_tui.core.cut_short import COMPLETE
-from gpu_tui.core.facts import BUSY_SHARE, span
+from gpu_tui.core.facts import BUSY_SHARE
 from gpu_tui.core.job_scope import in_scope, no_match
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
@@ -87,7 +87,7 @@ def _listed(
         why = f"not heard of since: {why}" if why else "not heard of for a while"
         return replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
     if (track := kept.tracks.get(metrics.PROCESSES.name, NO_TRACK)).late(now):
-        why = f"the processes were last read {span(track.age(now))} ago: nothing tells whether it still runs"
+        why = f"the processes were last read {units.words(track.age(now))} ago: nothing tells whether it still runs"
         jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
         return replace(table, jobs=tuple(jobs))
     return table

@@ -9,9 +9,9 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from gpu_tui.core import units
 from gpu_tui.core.alarms import ENDS
 from gpu_tui.core.campaign import Trust
-from gpu_tui.core.facts import lasted
 from gpu_tui.core.findings import SEEN, Finding, Severity
 from gpu_tui.core.queue_words import english, queue_words
 from gpu_tui.core.rules import ended_at
@@ -144,7 +144,7 @@ def result_of(cell: Cell) -> str:
     """How one cell ended, as far as its log or its runner says it: nothing here was loaded or verified."""
     parts = [_ended_by(cell)]
     if cell.duration_seconds is not None:
-        parts[0] += f" after {lasted(cell.duration_seconds)}"
+        parts[0] += f" after {units.words(cell.duration_seconds, fine=True)}"
     if cell.loss is not None and math.isfinite(cell.loss):
         parts.append(f"loss {cell.loss:g}")
     shown = [(name, value) for name, value in cell.metrics.items() if math.isfinite(value)]
@@ -202,7 +202,7 @@ def _meters(view: FleetView) -> str:
             sums[currency] = sums.get(currency, 0.0) + one.cost.per_hour
     if not sums:
         return ""
-    return "; still billing " + " and ".join(f"{sums[c]:.2f} {c}/h".strip() for c in sums)
+    return "; still billing " + " and ".join(f"{units.money(sums[c], c)}/h" for c in sums)
 
 
 class Shown:

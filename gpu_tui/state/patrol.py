@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.account import Account
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS
-from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.levels import share
 from gpu_tui.core.listing import reason_of
@@ -211,7 +210,7 @@ def _since(view: InstanceView, last: Tick | None) -> str:
 
 
 def _ago(seconds: float) -> str:
-    return say("{age} ago", age=span(max(0.0, seconds)))
+    return say("{age} ago", age=units.spoken(max(0.0, seconds)))
 
 
 def _box_line(view: InstanceView) -> str:
@@ -261,7 +260,7 @@ def _money_line(view: InstanceView, now: float) -> str | None:
     """What it costs, and the deadline that comes first; None where neither is known."""
     cost, parts = view.cost, []
     if cost.per_hour is not None:
-        parts.append(f"{cost.per_hour:.2f} {cost.currency or ''}/h".replace(" /h", "/h"))
+        parts.append(f"{units.money(cost.per_hour, cost.currency)}/h")
         if cost.spent is not None:
             parts[0] += say(", {cost} so far", cost=view.spent_told)
     timed = [clock for clock in view.clocks if clock.ticks and clock.deadline is not None]
@@ -269,7 +268,7 @@ def _money_line(view: InstanceView, now: float) -> str | None:
         first = min(timed, key=lambda clock: clock.deadline or 0.0)
         left = (first.deadline or 0.0) - now
         bound = f" {say(BOUND_WORDS[first.bound])}" if first.bound in BOUND_WORDS else ""
-        when = say("in {span}", span=span(left)) + bound if left > 0 else _ago(-left)
+        when = say("in {span}", span=units.spoken(left)) + bound if left > 0 else _ago(-left)
         parts.append(say("next deadline {when}: {what}", when=when, what=told(first.what)))
     return joined(parts) or None
 
@@ -279,11 +278,11 @@ def _account_line(account: Account) -> str:
         why = told(account.error) if account.error else say("its API tells none")
         line = say("account {key}: balance not known ({why})", key=account.key, why=why)
         return plain(line, LINE)
-    balance = f"{account.balance.amount:.2f} {account.balance.currency}"
+    balance = units.money(account.balance.amount, account.balance.currency)
     line = say("account {key}: balance {balance}", key=account.key, balance=balance)
     if account.runway is not None:
-        most = say("at most {span}", span=span(account.runway))
-        lasts = most if account.spend_at_least else span(account.runway)
+        most = say("at most {span}", span=units.spoken(account.runway))
+        lasts = most if account.spend_at_least else units.spoken(account.runway)
         line += say(", lasts {lasts}", lasts=lasts)
     if account.error:
         line += say(" (not read now: {error})", error=told(account.error))
@@ -310,7 +309,7 @@ def _queue_line(view: InstanceView) -> str:
         return f"{text}, {missing}" if missing else text
     text = say("queue: {words}", words=queue_words(queue).sentence)
     if view.queue_read is not None:
-        age = span(max(0.0, view.taken_at - view.queue_read))
+        age = units.spoken(max(0.0, view.taken_at - view.queue_read))
         text += say(" (as read {age} ago, before the box was off)", age=age)
     if view.instance.queue.useless:
         text += say(" (no cell is in {file}: gpu-tui help runners)", file=view.instance.queue.file)
@@ -331,7 +330,7 @@ def _waiting(view: InstanceView) -> str:
     said = []
     for why in sorted(groups, key=lambda why: -ages[why])[:WAITING_SHOWN]:
         nodes = next((cell.node_state for cell in groups[why] if cell.node_state), None)
-        age = joined(filter(None, (span(ages[why]), nodes)))
+        age = joined(filter(None, (units.spoken(ages[why]), nodes)))
         said.append(
             say("{count} for {reason} ({age})", count=len(groups[why]), reason=why, age=age)
         )

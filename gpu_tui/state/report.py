@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpu_tui.core import units
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
-from gpu_tui.core.facts import span
 from gpu_tui.core.findings import BOUNDS, FIRST_LOOK, Finding
 from gpu_tui.core.listing import in_list_order
 from gpu_tui.core.mask import Mask, shell_path
-from gpu_tui.core.number import told_amount
 from gpu_tui.core.queue_words import queue_words, sweep_words
 from gpu_tui.core.resume import ENDED_WELL
 from gpu_tui.core.speech import counted, listed, say, told
@@ -143,7 +142,13 @@ class _Report:
                 *([md(_host(one))] if hosts else []),
                 md(one.instance.platform),
             ]
-            row += [say(one.verdict), _queue(one), _at(one), _rate(one), _spent(one)]
+            row += [
+                say(one.verdict),
+                _queue(one),
+                _at(one),
+                units.money(one.cost.per_hour, one.cost.currency),
+                one.spent_told,
+            ]
             row += [say(self._verified(one)[0]), _age(one, self._now)]
             rows.append(row)
         return [say("## What runs where"), "", *("| " + " | ".join(row) + " |" for row in rows)]
@@ -161,7 +166,7 @@ class _Report:
                 line += say(", log `{path}`", path=shell_path(one.instance.queue.log))
             lines.append(line)
         if one.queue_read is not None:
-            age = span(max(0.0, self._now - one.queue_read))
+            age = units.spoken(max(0.0, self._now - one.queue_read))
             lines.append(say("- the box is off; its queue as it was read {age} ago:", age=age))
         lines += [f"- {line}" for line in _cells(one)]
         lines.append(say("- results: {results}", results=self._verified(one)[1]))
@@ -218,7 +223,7 @@ class _Report:
         ]
         for clock in timed:
             left = (clock.deadline or 0.0) - self._now
-            word = span(left) if left > 0 else say("{age} ago", age=span(-left))
+            word = units.spoken(left) if left > 0 else say("{age} ago", age=units.spoken(-left))
             bound = f" {say(BOUND_WORDS[clock.bound])}" if clock.bound in BOUND_WORDS else ""
             lines.append(
                 f"| {time(clock.deadline)} | {word}{bound} | {md(clock.instance)} | {md(told(clock.what))} "
@@ -237,19 +242,21 @@ class _Report:
                 rates[unit] = rates.get(unit, 0) + other.price.amount
         for one in self._view.instances:
             if one.cost.per_hour:
-                rates[one.cost.currency or "?"] = (
-                    rates.get(one.cost.currency or "?", 0) + one.cost.per_hour
+                rates[one.cost.currency or ""] = (
+                    rates.get(one.cost.currency or "", 0) + one.cost.per_hour
                 )
             if one.cost.spent:
-                spent[one.cost.currency or "?"] = (
-                    spent.get(one.cost.currency or "?", 0) + one.cost.spent
+                spent[one.cost.currency or ""] = (
+                    spent.get(one.cost.currency or "", 0) + one.cost.spent
                 )
                 if not one.spent_exact:
-                    partly.add(one.cost.currency or "?")
+                    partly.add(one.cost.currency or "")
         unpriced = [one.name for one in self._view.instances if one.cost.per_hour is None]
         unpriced += [other.label for other in self._view.unlisted if other.price is None]
-        burn = " + ".join(f"{rates[c]:.2f} {c}/h" for c in rates) or say("no price is known")
-        so_far = " + ".join(f"{told_amount(spent[c], exact=c not in partly)} {c}" for c in spent)
+        burn = " + ".join(f"{units.money(rates[c], c)}/h" for c in rates) or say(
+            "no price is known"
+        )
+        so_far = " + ".join(units.money(spent[c], c, at_least=c in partly) for c in spent)
         line = say("- burns {burn}", burn=burn)
         if so_far:
             line += say("; {cost} so far, as far as it was seen", cost=so_far)
@@ -272,11 +279,11 @@ class _Report:
                 why = md(told(account.error) if account.error else say("not told"))
                 lines.append(say("- account {name}: balance not known ({why})", name=name, why=why))
                 continue
-            balance = f"{account.balance.amount:.2f} {account.balance.currency}"
+            balance = units.money(account.balance.amount, account.balance.currency)
             line = say("- account {name}: {balance}", name=name, balance=balance)
             if account.runway is not None:
-                most = say("at most {span}", span=span(account.runway))
-                lasts = most if account.spend_at_least else span(account.runway)
+                most = say("at most {span}", span=units.spoken(account.runway))
+                lasts = most if account.spend_at_least else units.spoken(account.runway)
                 line += say(", lasts {lasts} at the present rate", lasts=lasts)
             lines.append(line)
         return lines
@@ -398,26 +405,15 @@ def _at(one: InstanceView) -> str:
         return "–"
     part = f" {cell.epoch}/{cell.epochs or '?'}" if cell.epoch is not None else ""
     eta = one.queue.eta_seconds
-    ends = say(", queue ends in {span}", span=span(eta)) if eta else ""
+    ends = say(", queue ends in {span}", span=units.spoken(eta)) if eta else ""
     return f"{md(cell.name)}{part}{ends}"
-
-
-def _rate(one: InstanceView) -> str:
-    return (
-        "?"
-        if one.cost.per_hour is None
-        else f"{one.cost.per_hour:.2f} {one.cost.currency or ''}".strip()
-    )
-
-
-def _spent(one: InstanceView) -> str:
-    told_so_far = one.spent_told
-    return told_so_far if told_so_far == "?" else f"{told_so_far} {one.cost.currency or ''}".strip()
 
 
 def _age(one: InstanceView, now: float) -> str:
     seen = one.queue_read or one.last_contact
-    return say("never") if seen is None else say("{age} ago", age=span(max(0.0, now - seen)))
+    return (
+        say("never") if seen is None else say("{age} ago", age=units.spoken(max(0.0, now - seen)))
+    )
 
 
 def _cells(one: InstanceView) -> Iterator[str]:

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from gpu_tui.core import units
 from gpu_tui.core.events import LinkChanged
-from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.sweep import CELLS_KEPT, CellState
 from gpu_tui.state.news import CELL_FINISHED, ENDED, result_of
@@ -45,7 +45,7 @@ class Session:
             cut = self._cuts.pop(name, None)
             if cut is not None:
                 why = cut.link.error or cut.link.state
-                text = f"no connection for {span(max(0.0, event.at - cut.at))}: {why}"
+                text = f"no connection for {units.words(max(0.0, event.at - cut.at))}: {why}"
                 self._add(
                     _event(CUT, name, cut.at, text, "link", Severity.WARN, last=event.at), event.at
                 )

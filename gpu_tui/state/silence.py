@@ -15,9 +15,9 @@ from math import inf
 from posixpath import dirname
 from statistics import median
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.course import Course
-from gpu_tui.core.facts import BUSY_SHARE, span
+from gpu_tui.core.facts import BUSY_SHARE
 from gpu_tui.core.jobs import NO_STEP_RUNS, Job
 from gpu_tui.core.log_cells import AHEAD
 from gpu_tui.core.logs import LogSource
@@ -90,9 +90,9 @@ def _judged(
     if seconds <= limit + (0.0 if logs.by_our_clock else CLOCKS) or serves(kept, cell.name):
         return cell
     if words is not None:
-        why = f"{words} {span(seconds)} ago, and its job does not end"
+        why = f"{words} {units.words(seconds)} ago, and its job does not end"
     elif rhythm is None:
-        why = f"no line for {span(seconds)}, and how often it writes is not known yet"
+        why = f"no line for {units.words(seconds)}, and how often it writes is not known yet"
         return replace(cell, why=f"{cell.why}; {why}" if cell.why else why)
     else:
         why = silence_words(seconds, rhythm.usual)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from gpu_tui.core import metrics
-from gpu_tui.core.facts import BUSY_SHARE, span
+from gpu_tui.core import metrics, units
+from gpu_tui.core.facts import BUSY_SHARE
 from gpu_tui.core.halted import all_halted, candidates, halted, held_for
 from gpu_tui.core.liveness import Run, descendants
 from gpu_tui.core.pulse import stall_after
@@ -108,7 +108,7 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float, run: Run | Non
             own = {one.pid for one in run.trainers}
         cells[place] = still(cell, seconds, works, cpu=works_by_cpu(kept, own, processes))
         if not cells[place].computes and (words := at_end(kept, cell)) is not None:
-            why = f"{words} {span(seconds)} ago, and its process does not exit"
+            why = f"{words} {units.words(seconds)} ago, and its process does not exit"
             cells[place] = replace(cells[place], why=why)
     return replace(queue, cells=tuple(cells))
 

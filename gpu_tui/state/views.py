@@ -15,13 +15,13 @@ from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.mount_state import MountFault
-from gpu_tui.core.number import told_amount
 from gpu_tui.core.profile import LOGIN_NODE, Profile, Sign
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import NO_TRACK, Freshness, Track
 from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
+from gpu_tui.core.units import money
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.runner_kept import Runner
 
@@ -130,9 +130,8 @@ class InstanceView:
 
     @property
     def spent_told(self) -> str:
-        """What is spent, without its currency: `12.40`, `≥0.12`, `?`."""
-        spent, exact = self.cost.spent, self.spent_exact
-        return "?" if spent is None else told_amount(spent, exact=exact)
+        """What is spent: `¥12.40`, `≥¥0.12` where nobody says what it cost before our first look, `?`."""
+        return money(self.cost.spent, self.cost.currency, at_least=not self.spent_exact)
 
     @property
     def last_contact(self) -> float | None:

@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gpu_tui.core import units
 from gpu_tui.core.clock import Clock, rfc3339
 from gpu_tui.core.ending import proofs
 from gpu_tui.core.evidence import Event, IntentWritten, ReadBack, Relocked, Unsent
-from gpu_tui.core.facts import span
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.gate import Gate, GateShut, PermitExpired, State, StopPermit
 from gpu_tui.core.plain import plain
@@ -111,7 +111,7 @@ class Act:
         """When the end was proven, and what that says of the meter: it may have stopped sooner."""
         verb, when = self.gate.verb, rfc3339(self.clock.now()) or "now"
         meter = METER.get(verb.meter, "") if verb is not None else ""
-        after = span(max(0.0, self.clock.boot() - called))
+        after = units.words(max(0.0, self.clock.boot() - called))
         return f"proven {state} {when}, {after} after the call{meter}"
 
     def _left_to_do(self, outcome: str) -> tuple[str, ...]:

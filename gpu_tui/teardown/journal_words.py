@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import humanize
-
+from gpu_tui.core import units
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.evidence import Identity
 from gpu_tui.core.plain import plain
@@ -110,7 +109,7 @@ def _work(running: object) -> str:
 
 
 def _size(value: object) -> str:
-    return humanize.naturalsize(value) if isinstance(value, int) else "of unknown size"
+    return units.size(value) if isinstance(value, int) else "of unknown size"
 
 
 def _list(value: object) -> str:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpu_tui.core import units
 from gpu_tui.core.evidence import Cells
-from gpu_tui.core.facts import span
 from gpu_tui.core.required import holding
 from gpu_tui.teardown.hashing import written_at
 
@@ -30,7 +30,7 @@ def older(cells: Cells, stamps: Mapping[str, str]) -> tuple[tuple[str, str], ...
                 newest[cell] = max(at, newest.get(cell, at))
     late = ((name, began[name] - at) for name, at in sorted(newest.items()))
     return tuple(
-        (name, f"its weights were written {span(seconds)} before it last started")
+        (name, f"its weights were written {units.words(seconds)} before it last started")
         for name, seconds in late
         if seconds > SLACK
     )

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gpu_tui.core import units
 from gpu_tui.core.manifest import FileEntry, home_path
 from gpu_tui.places import make_private
 from gpu_tui.teardown.box import BoxError
@@ -105,7 +106,7 @@ class Shelf:
         free = room.f_bavail * room.f_frsize
         if need * ROOM > free:
             return (
-                f"needs {need * ROOM / 1e9:.3f} GB free in {self.local}, has {free / 1e9:.3f} GB: "
+                f"needs {units.size(need * ROOM)} free in {self.local}, {units.size(need * ROOM - free)} more than it has: "
                 "free some, or name another results.local"
             )
         folders = {above for file in missing for above in _above(file.path)}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import humanize
-
+from gpu_tui.core import units
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.teardown.journal import Record
 
@@ -55,7 +54,7 @@ def last_verified(records: Iterable[Record]) -> str | None:
         return None
     pulled, loaded = found
     files, size, into = (pulled.detail.get(key) for key in ("files", "bytes", "into"))
-    much = humanize.naturalsize(size) if isinstance(size, int) else "?"
+    much = units.size(size if isinstance(size, int) else None)
     if isinstance(into, str):
         return (
             f"the journal: {files} files, {much}, were pulled to {into} under this name and verified "

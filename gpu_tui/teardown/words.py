@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-import humanize
-
+from gpu_tui.core import units
 from gpu_tui.core.evidence import (
     Coverage,
     FileVerdict,
@@ -21,7 +20,6 @@ from gpu_tui.core.evidence import (
     Quiet,
     Recheck,
 )
-from gpu_tui.core.facts import span
 from gpu_tui.core.gate import MAX_LOOK_AGE_SECONDS, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.manifest import Manifest, home_path
@@ -217,7 +215,7 @@ def _manifest(inventory: Inventory | None) -> tuple[str, ...]:
         return ()
     manifest = inventory.manifest
     lines = [
-        f"{len(manifest.files)} files, {_size(manifest.total_bytes)}, hashed on the box",
+        f"{len(manifest.files)} files, {units.size(manifest.total_bytes)}, hashed on the box",
         f"SHA-256 of the list {manifest.digest[:16]}…",
     ]
     refused = _first(tuple(f"{plain(p)}: {why}" for p, why in inventory.refused))
@@ -242,12 +240,12 @@ def _uncovered(coverage: Coverage | None) -> tuple[str, ...]:
         return ()
     lines = []
     if coverage.newest is not None and coverage.newest_age is not None:
-        age = span(max(0.0, coverage.newest_age))
+        age = units.words(max(0.0, coverage.newest_age))
         lines.append(f"the newest of them is {plain(coverage.newest)}, written {age} before")
     if coverage.outside is None:
         lines.append("nobody looked what else lies on those disks")
     for path, size in (coverage.outside or ())[:SHOWN]:
-        lines.append(f"not covered: {plain(path)}, {_size(size)}, lies outside the results")
+        lines.append(f"not covered: {plain(path)}, {units.size(size)}, lies outside the results")
     if more := len(coverage.outside or ()) - SHOWN:
         lines += [f"not covered: {more} more large directories"] if more > 0 else []
     return tuple(lines)
@@ -260,7 +258,7 @@ def _pulled(pulled: Pulled | None) -> tuple[str, ...]:
         f"another file stood at {plain(path)}: it is kept below {OWN}/replaced"
         for path in pulled.aside
     )
-    files, size = pulled.files, _size(pulled.bytes)
+    files, size = pulled.files, units.size(pulled.bytes)
     into = plain(pulled.into, LINE) if pulled.into and files else None
     here = (
         f"{files} files are here in {into}, {size}" if into else f"{files} files are here, {size}"
@@ -373,7 +371,3 @@ def _harmless(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 def _first(lines: tuple[str, ...]) -> tuple[str, ...]:
     return capped(lines, SHOWN)
-
-
-def _size(count: int) -> str:
-    return humanize.naturalsize(count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpu_tui.core import units
 from gpu_tui.core.evidence import Cells, Plan, SecondResource
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.gate import Gate, second_phrase
@@ -169,5 +170,4 @@ def _price(plan: Plan) -> str:
 
 
 def _money(money: Money) -> str:
-    digits = 2 if money.amount >= 0.1 or money.amount == 0 else 4
-    return f"{money.amount:.{digits}f} {money.currency}"
+    return units.money(money.amount, money.currency)

@@ -10,8 +10,9 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.speech import say
-from gpu_tui.ui.text.units import DAY, HOUR, MINUTE, count, number
+from gpu_tui.core.units import count, number
 
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
@@ -63,7 +64,7 @@ def render_plot(
     levels = [low + (high - low) * part for part in _parts(height)]
     plotext.yticks(levels, _labels(levels, unit))
     ticks = time_ticks(end - start)
-    plotext.xticks([*ticks, 0], [*(f"-{_ago(-tick)}" for tick in ticks), NOW])
+    plotext.xticks([*ticks, 0], [*(f"-{units.span(-tick)}" for tick in ticks), NOW])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     drawn = _coloured(plotext.build().rstrip("\n"), ["accent"])
@@ -100,15 +101,6 @@ def time_ticks(span: float) -> list[float]:
     days = (math.floor(span / (TICKS + 1) / day) + 1) * day
     step = next((step for step in STEPS if span < step * (TICKS + 1)), days)
     return [-step * part for part in range(min(TICKS, int(span / step)), 0, -1)]
-
-
-def _ago(seconds: float) -> str:
-    """A whole step of a clock as it is: `30s`, `1m30s`, `1h15m`, `2d`; never two steps with one name."""
-    for unit, small, names in ((DAY, HOUR, "dh"), (HOUR, MINUTE, "hm"), (MINUTE, 1, "ms")):
-        if seconds >= unit:
-            rest = int(seconds % unit // small)
-            return f"{int(seconds // unit)}{names[0]}" + (f"{rest}{names[1]}" if rest else "")
-    return f"{int(seconds)}s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from typing import Any
 
 from textual.app import SuspendNotSupported
 
+from gpu_tui.core import units
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say
 from gpu_tui.ui.terminal.app import TerminalApp
-from gpu_tui.ui.text import units
 
 SSH_FAILED = 255  # what ssh itself says when there was no connection, or it broke
 END_SECONDS = 2.0

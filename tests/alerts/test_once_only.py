@@ -327,9 +327,9 @@ def test_another_crash_or_one_without_an_alarm_before_is_reported(tmp_path: Path
 def test_durations_under_an_hour_show_seconds(tmp_path: Path) -> None:
     for seconds, words in (
         (45.0, "45 s"),
-        (90.0, "90 s"),
+        (90.0, "1 min 30 s"),
         (125.0, "2 min 05 s"),
-        (7_500.0, "2.1 h"),
+        (7_500.0, "2 h 05 min"),
     ):
         done = replace(cell("x"), duration_seconds=seconds)
         (news,) = (one for one in news_of(view(cells=(done, cell("y", CellState.RUNNING)))))

@@ -136,7 +136,7 @@ def test_the_list_says_what_a_time_is_worth() -> None:
     now = 1_795_086_400.0
     told = list(clock_lines(clocks, now))
     assert told[0].startswith(
-        "2026-12-03T11:06:40Z (in 14.0 days at the earliest)  old: loses system disk"
+        "2026-12-03T11:06:40Z (in 14 days at the earliest)  old: loses system disk"
     )
     assert told[1].startswith("    -> Pull and verify")
     assert told[2].startswith("    autodl-release-15d, high confidence, 20")

@@ -116,7 +116,7 @@ def test_a_disk_that_only_its_platform_knows_fails_nothing_where_it_is_not_there
 
 def test_the_limit_of_memory_is_not_rounded_to_whole_gibibytes() -> None:
     small = Reading(Memory("cgroup1", 1, 1200 * 1024**2), NOW)
-    assert "1.17 GiB" in items(samples={**WELL, MEMORY.name: small})["cgroup"].detail
+    assert "1.2 GiB" in items(samples={**WELL, MEMORY.name: small})["cgroup"].detail
 
 
 @pytest.mark.parametrize(("metric", "sample", "check", "status"), UNWELL)

@@ -87,7 +87,7 @@ def test_a_box_that_nobody_named_stands_before_everything_else() -> None:
     text = text_of(replace(one(CELLS), findings=(bill,), unlisted=(stray, bare)))
     head, rest = text.split("## First command")
     assert "- **fatal: you are paying for this one: RunPod: old\\_box" in head
-    assert "0.69 USD/h" in rest.split("## Money")[1].split("\n")[2]
+    assert "$0.69/h" in rest.split("## Money")[1].split("\n")[2]
     assert "no price known of: runpod:new" in rest.replace("\\", "")
 
 

@@ -21,7 +21,7 @@ def test_a_steady_stream_has_its_rate_and_the_time_left() -> None:
     last = metered(5_100_000_000, [(1.0, 80_000_000, True)] * 15)[-1]
     assert last.rate == 80e6
     assert last.eta == (5_100_000_000 - 15 * 80_000_000) / 80e6
-    assert last.words() == "1.2 of 5.1 GB · 80 MB/s · ETA 49 s"
+    assert last.words() == "1.1 / 4.7 GiB · 76.3 MiB/s · ETA 48 s"
     assert last.file == "a\ufffdb"
 
 
@@ -37,11 +37,11 @@ def test_nothing_is_claimed_of_the_first_moment_or_of_a_stall() -> None:
 
 
 def test_words_at_the_edges() -> None:
-    assert Transfer(0, 0).words() == "0 of 0 B"
+    assert Transfer(0, 0).words() == "0 / 0 B"
     assert Transfer(0, 0).share == 1.0
-    assert Transfer(3, 900).words() == "3 of 900 B"
-    assert Transfer(273_400, 273_480).words() == "273.4 of 273.5 kB"  # not more than all of it
-    assert Transfer(0, 10**13, 1e6, 1e7).words() == "0.0 of 10.0 TB · 1.0 MB/s · ETA 2777.8 h"
+    assert Transfer(3, 900).words() == "3 / 900 B"
+    assert Transfer(273_400, 273_480).words() == "267.0 / 267.1 KiB"  # not more than all of it
+    assert Transfer(0, 10**13, 1e6, 1e7).words() == "0 B / 9.1 TiB · 976.6 KiB/s · ETA 115 days"
 
 
 @given(

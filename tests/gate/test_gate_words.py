@@ -40,7 +40,7 @@ def test_every_verb_says_what_it_does_and_to_which_disk(id: str, verb: Verb) -> 
     lines = plan_lines(plan)
     assert lines[0].startswith(f"{verb.label}: can")
     assert "meter" in lines[1]
-    assert "2.00 USD/h now" in lines[1]
+    assert "$2.00/h now" in lines[1]
     assert verb.note is None or f"its profile says: {verb.note}" in lines
     for tier in plan.tiers:
         if not verb.concerns(tier):
@@ -108,7 +108,7 @@ def test_each_second_resource_has_its_own_fate_price_and_word() -> None:
     ]
     assert view.seconds[0].lines == (
         "volume vol-77aa: stays, and goes on billing",
-        "0.0200 USD/h until it is deleted",
+        "$0.020/h until it is deleted",
         "20 GB in EU-1",
     )
     assert "take it that it is lost, and that it bills" in view.seconds[1].lines[0]
@@ -120,7 +120,7 @@ def test_the_price_after_counts_what_stays() -> None:
     verb = next(verb for verb in PROFILES["runpod"].teardown if verb.verb == "terminate")
     lines = plan_lines(_plan("runpod", verb, price=Money(2.0, "USD"), seconds=(VOLUME,)))
     assert (
-        lines[1] == "the meter stops: 2.00 USD/h now, nothing after it, and 0.0200 USD/h for what "
+        lines[1] == "the meter stops: $2.00/h now, nothing after it, and $0.020/h for what "
         "stays beside it"
     )
     unknown = replace(VOLUME, price=None)
@@ -132,11 +132,11 @@ def test_the_price_after_a_part_of_the_meter_stopped_is_told_or_said_to_be_unkno
     stop = next(verb for verb in PROFILES["runpod"].teardown if verb.verb == "stop")
     plan = _plan("runpod", stop, price=Money(2.0, "USD"))
     assert plan_lines(plan)[1].endswith(
-        "2.00 USD/h now, a part of it after it, how much is not known here"
+        "$2.00/h now, a part of it after it, how much is not known here"
     )
     known = replace(plan, price_after=Money(0.0137, "USD"))
     assert plan_lines(known)[1].endswith(
-        "2.00 USD/h now, 0.0137 USD/h after it, for the disk that is kept"
+        "$2.00/h now, $0.014/h after it, for the disk that is kept"
     )
 
 
@@ -161,7 +161,7 @@ def test_what_does_not_come_home_is_said() -> None:
     assert world.climb(State.PULLING) is State.PULLING
     lines = _rung(paint(world.gate, world.boot), Rung.MANIFEST)
     assert "the newest of them is base/best.pth, written 42 s before" in lines
-    assert "not covered: /root/data, 3.0 GB, lies outside the results" in lines
+    assert "not covered: /root/data, 2.8 GiB, lies outside the results" in lines
 
 
 def test_the_time_that_nothing_guards_is_told() -> None:

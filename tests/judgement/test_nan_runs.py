@@ -68,9 +68,9 @@ def test_from_the_third_report_the_finding_gives_the_cost() -> None:
     scene.watch(20.0, report)
     assert told(scene) == "Epoch 4/20 train_loss: nan"
     scene.watch(10.0, report)
-    assert told(scene) == "3 reports in a row, 20 s and 0.01 USD since; Epoch 4/20 train_loss: nan"
+    assert told(scene) == "3 reports in a row, 20 s and $0.011 since; Epoch 4/20 train_loss: nan"
     scene.watch(100.0, lambda s, _: s.touch(A))
-    assert told(scene).startswith("3 reports in a row, 2 min and 0.07 USD since; ")
+    assert told(scene).startswith("3 reports in a row, 2 min and $0.067 since; ")
     scene.write(A, "Epoch 7/20 train_loss: 0.5\n")
     went_on = "(the run went on: finite again at epoch 7)"
     assert told(scene) == f"Epoch 4/20 train_loss: nan {went_on}"
@@ -87,11 +87,11 @@ def test_the_time_of_reports_before_the_first_look_is_estimated() -> None:
     scene = started()
     scene.write(A, "".join(f"Epoch {n}/20 train_loss: nan\n" for n in range(4, 9)), history=True)
     scene.watch(10.0)  # its queue started it 640 s ago
-    assert told(scene).startswith("5 reports in a row, about 5 min and 0.18 USD since; ")
+    assert told(scene).startswith("5 reports in a row, about 5 min and $0.18 since; ")
     bare = started()
     bare.write(A, "loss: nan\n" * 4, history=True)
     bare.watch(10.0)
-    assert told(bare).startswith("4 reports in a row, up to 11 min and 0.36 USD since; ")
+    assert told(bare).startswith("4 reports in a row, up to 10 min and $0.36 since; ")
 
 
 def test_a_finite_loss_of_another_cell_ends_no_nan() -> None:
@@ -125,4 +125,4 @@ def test_the_cost_of_a_nan_stops_at_the_end_of_its_cell() -> None:
     scene.write("/root/run/q.log", ended(scene, "a", 0) + began(scene, "b"))
     scene.watch(600.0, lambda s, _: s.touch(B))
     (nan,) = [one for one in scene.view().findings if one.kind == "nan"]
-    assert nan.evidence.startswith("17 reports in a row, 3 min and 0.09 USD since; ")
+    assert nan.evidence.startswith("17 reports in a row, 2 min and $0.089 since; ")

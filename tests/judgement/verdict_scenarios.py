@@ -1643,7 +1643,7 @@ def a_queue_that_was_never_started(s: Scene) -> None:
     s.watch(60)
 
 
-@scenario("idle", "idle_billing:serious", evidence=("0.33 USD", "10 min"))
+@scenario("idle", "idle_billing:serious", evidence=("$0.33", "10 min"))
 def ten_minutes_of_idleness_have_a_price(s: Scene) -> None:
     s.link("live")
     s.roster, s.processes, s.gpus = ROSTER, NOBODY, gpu(0.0)

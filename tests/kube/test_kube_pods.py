@@ -108,14 +108,14 @@ def test_a_job_without_a_pod_waits_for_long_and_a_queue_is_no_alarm() -> None:
 
     refused = only(job("a"))
     assert (refused.state, refused.finding) == (CellState.PENDING, "missing_cell")
-    assert refused.why == "no pod yet for 120 min"
+    assert refused.why == "no pod yet for 1 h 59 min"
     new = job("a")
     new["status"]["startTime"] = at("11:59:50")
     assert (only(new).why, only(new).finding) == ("no pod yet", None)
     queued = job("a", spec={"suspend": True}, conditions=[condition("Suspended", clock="11:00:00")])
     queued["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "ml"}
     assert (only(queued).why, only(queued).finding) == (
-        "waits in Kueue's queue ml for 60 min",
+        "waits in Kueue's queue ml for 1 h",
         None,
     )
 
@@ -225,7 +225,7 @@ def again(last: Any, restarts: int, since: str = "11:59:00") -> Any:
         (
             again(ended(1, clock="11:59:00"), 5, "11:59:20"),
             "crashed",
-            "restarted 5 times, last Error (exit 1) 60 s ago",
+            "restarted 5 times, last Error (exit 1) 1 min ago",
         ),
         (
             again(ended(0, "OOMKilled", "11:58:00"), 1),
@@ -247,7 +247,7 @@ def again(last: Any, restarts: int, since: str = "11:59:00") -> Any:
         (
             again({"terminated": {"exitCode": 1, "startedAt": at("10:00:10"), "finishedAt": at("10:20:00")}}, 1, "10:20:10"),
             None,
-            "restarted 1 time, last its end (exit 1) 100 min ago",
+            "restarted 1 time, last its end (exit 1) 1 h 40 min ago",
         ),
         (again({}, 0), None, None),
     ],
@@ -355,7 +355,7 @@ PULL = 'Back-off pulling image "r.example/main:1"'
     [
         (
             pod("p", phase="Pending", conditions=[refused("Unschedulable", COUNTS)]),
-            "Pending", f"Unschedulable for 120 min: {COUNTS}", "missing_cell",
+            "Pending", f"Unschedulable for 1 h 59 min: {COUNTS}", "missing_cell",
         ),
         (
             pod("p", phase="Pending", created="11:59:30", conditions=[refused("Unschedulable", COUNTS, "11:59:30")]),
@@ -369,11 +369,11 @@ PULL = 'Back-off pulling image "r.example/main:1"'
         (
             pod("p", phase="Pending", conditions=[refused("SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")],
                 spec={"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}),
-            "SchedulingGated", "waits for 120 min: held by kueue.x-k8s.io/admission", None,
+            "SchedulingGated", "waits for 1 h 59 min: held by kueue.x-k8s.io/admission", None,
         ),
         (
             pod("p", phase="Pending", spec={"nodeName": ""}),
-            "Pending", "waits for 120 min: no scheduler has placed it", "missing_cell",
+            "Pending", "waits for 1 h 59 min: no scheduler has placed it", "missing_cell",
         ),
         (
             several(box("main", waiting("ImagePullBackOff", PULL)), phase="Pending", conditions=[PLACED]),

@@ -112,7 +112,8 @@ def test_a_rank_that_waits_keeps_the_others_waiting() -> None:
     )
     assert (row.state, row.finding) == (CellState.RUNNING, "missing_cell")
     assert (
-        row.why == "rank worker-0 ImagePullBackOff: waits for 24.0 h: no such tag; 1 of 2 ranks run"
+        row.why
+        == "rank worker-0 ImagePullBackOff: waits for 23 h 59 min: no such tag; 1 of 2 ranks run"
     )
 
 

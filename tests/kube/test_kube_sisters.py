@@ -81,7 +81,7 @@ def test_a_node_that_never_takes_its_pod_is_a_finding() -> None:
     placed = {**condition("PodScheduled"), "lastTransitionTime": at("10:00:06")}
     made = read(pod("p", phase="Pending", conditions=[placed], startTime=None))
     assert made.finding == "missing_cell"
-    assert made.why == "waits for 120 min: its node has not taken it"
+    assert made.why == "waits for 1 h 59 min: its node has not taken it"
     soon = read(pod("p", phase="Pending", conditions=[placed]), NOON - 7_180)
     assert (soon.why, soon.finding) == (None, None)
 

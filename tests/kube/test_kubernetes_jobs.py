@@ -99,25 +99,25 @@ def test_a_limit_of_a_thousand_centuries_is_none() -> None:
             pod("p", phase="Pending", conditions=[UNPLACED]),
             "pending",
             "Pending",
-            "Unschedulable for 24.0 h: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+            "Unschedulable for 23 h 59 min: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
         ),
         (
             pod("p", phase="Pending", state=waiting("ImagePullBackOff", "Back-off pulling image")),
             "pending",
             "ImagePullBackOff",
-            "waits for 24.0 h: Back-off pulling image",
+            "waits for 23 h 59 min: Back-off pulling image",
         ),
         (
             pod("p", phase="Pending", state=waiting("ContainerCreating")),
             "pending",
             "ContainerCreating",
-            "waits for 24.0 h: its volumes, its image or its network are not ready",
+            "waits for 23 h 59 min: its volumes, its image or its network are not ready",
         ),
         (
             pod("p", state=waiting("CrashLoopBackOff", "back-off 5m0s"), last=ended(1), restarts=7),
             "failed",
             "CrashLoopBackOff",
-            "restarted 7 times, last Error (exit 1) 22.5 h ago",
+            "restarted 7 times, last Error (exit 1) 22 h 30 min ago",
         ),
         (pod("p", phase="Failed", state=ended(137, "OOMKilled")), "failed", "OOMKilled", "exit 137"),
         (
@@ -139,7 +139,7 @@ def test_a_limit_of_a_thousand_centuries_is_none() -> None:
             pod("p", meta={"deletionTimestamp": at("11:00:00")}),
             "cannot-tell",
             "Terminating",
-            "it should have been gone 23.0 h ago: its node does not answer, or its processes do not end",
+            "it should have been gone 23 h ago: its node does not answer, or its processes do not end",
         ),
         (
             pod("p", meta={"deletionTimestamp": "2026-11-21T10:00:20Z"}),
@@ -187,7 +187,7 @@ def test_an_end_has_its_code_and_its_signal() -> None:
             ("failed", "BackoffLimitExceeded", "OOMKilled: exit 137"),
         ),
         ((job("a", spec={"suspend": True}),), ("pending", "Suspended", None)),
-        ((job("a"),), ("pending", "Pending", "no pod yet for 24.0 h")),
+        ((job("a"),), ("pending", "Pending", "no pod yet for 23 h 59 min")),
         # Its pods are there, and do not carry the label that is asked for.
         ((job("a", active=1, ready=1),), ("running", "Active", "its pods are not in the list")),
         ((job("a", active=1, ready=0),), ("cannot-tell", "Active", "its pods are not in the list")),
@@ -198,7 +198,7 @@ def test_an_end_has_its_code_and_its_signal() -> None:
                 pod("a-1", of="a", phase="Failed", state=ended(1), created="10:00:06"),
                 pod("a-2", of="a", created="10:10:00"),
             ),
-            ("running", "Running", "the pod before ended 22.5 h ago: exit 1; 1 of 4 retries used"),
+            ("running", "Running", "the pod before ended 22 h 30 min ago: exit 1; 1 of 4 retries used"),
         ),
         (
             (
@@ -220,7 +220,7 @@ def test_an_end_has_its_code_and_its_signal() -> None:
             (
                 "running",
                 "Running",
-                "pod 2 Pending: Unschedulable for 24.0 h: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.; "
+                "pod 2 Pending: Unschedulable for 23 h 59 min: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.; "
                 "2 active, 1 of 4 done",
             ),
         ),

@@ -89,7 +89,7 @@ async def test_a_box_that_nobody_named_is_the_loudest_finding(server: RunPodClou
     assert view.findings[0].kind == "unlisted_instance"
     assert severity is Severity.FATAL
     assert text.startswith("you are paying for this one")
-    assert "0.44 USD/h" in text
+    assert "$0.44/h" in text
     assert text.isprintable()
     assert name.startswith("runpod:old-notebook")
     made = check_json(view)
@@ -202,7 +202,7 @@ async def test_what_no_instance_uses_goes_on_billing(server: RunPodCloud) -> Non
     ((name, severity, text),) = told(view, "idle_billing")
     assert (name, severity) == ("runpod:ckpt", Severity.WARN)
     assert "200 GB" in text
-    assert "0.0192 USD/h" in text
+    assert "$0.019/h" in text
 
 
 async def test_a_stopped_box_burns_what_its_disk_costs(server: RunPodCloud) -> None:
@@ -229,7 +229,7 @@ async def test_what_is_stopped_eats_the_balance_although_the_provider_says_nothi
     (account,) = view.accounts
     assert account.runway == pytest.approx(0.1 / (73 * 0.20 / 730) * 3600)
     ((_, severity, text),) = told(view, "low_balance")
-    assert (severity, "5.0 h at 0.0200 USD/h" in text) == (Severity.SERIOUS, True)
+    assert (severity, "5 h at $0.020/h" in text) == (Severity.SERIOUS, True)
     server.account["currentSpendPerHr"] = 0.05  # it counts more than we see
     assert (await Bench(server, fleet(box("b", ID, server.url))).read()).accounts[
         0

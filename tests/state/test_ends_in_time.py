@@ -106,7 +106,7 @@ def test_a_job_that_ends_in_time_or_has_no_limit_has_no_finding(limit: float | N
 def test_nearer_to_the_limit_the_words_of_the_clock_say_it_too() -> None:
     cluster = Cluster(SLURM, limit=1.2 * HOUR)
     (found,) = cluster.findings()
-    assert found.evidence.startswith("less than 25% of its 72 min left: loses 7·train's work")
+    assert found.evidence.startswith("less than 25% of its 1 h 12 min left: loses 7·train's work")
     assert found.evidence.endswith("; at this pace it reaches epoch 36 of 400 by its limit")
     assert found.severity is Severity.SERIOUS
 

@@ -71,7 +71,7 @@ def test_a_listed_job_whose_log_stands_still_is_stalled() -> None:
     assert box.at(T0 + 60).verdict is Verdict.RUNNING
     seen = box.at(LATER)
     assert seen.verdict is Verdict.STALLED
-    assert "nothing moved for 90 s" in seen.because[0]
+    assert "nothing moved for 1 min 30 s" in seen.because[0]
 
 
 def test_one_that_moves_answers_for_the_box() -> None:

@@ -226,7 +226,7 @@ def test_what_is_about_no_instance_stands_first() -> None:
     )
     assert lines[2].startswith("a: ")
     assert lines[-2:] == [
-        "account runpod:KEY: balance 4.00 USD, lasts at most 2.0 h",
+        "account runpod:KEY: balance $4.00, lasts at most 2 h",
         "account autodl:KEY: balance not known (no API key: set $KEY)",
     ]
     many = tuple(replace(bill, instance=f"runpod:{n}") for n in range(200))
@@ -243,10 +243,10 @@ def test_inodes_that_were_refused_are_unknown_and_those_that_do_not_exist_are_ab
 
 
 def test_what_is_spent_is_a_bound_rounded_down_where_nobody_says_since_when_it_bills() -> None:
-    for spent, told in ((0.004, "? so far"), (0.129, "≥0.12 so far"), (None, "2.08 CNY/h")):
+    for spent, told in ((0.004, "? so far"), (0.129, "≥¥0.12 so far"), (None, "¥2.08/h")):
         view = replace(empty()["a"], cost=Cost(2.08, "CNY", spent))
         assert told in "\n".join(patrol_lines(view, T0))
         assert "0.00" not in "\n".join(patrol_lines(view, T0))
     billed = ProviderState("running", started_at=T0 - 60)
     view = replace(empty()["a"], cost=Cost(2.08, "CNY", 0.129), provider=billed)
-    assert ", 0.13 so far" in "\n".join(patrol_lines(view, T0))
+    assert ", ¥0.13 so far" in "\n".join(patrol_lines(view, T0))

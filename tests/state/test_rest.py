@@ -34,7 +34,7 @@ def test_idle_at_every_look_for_ten_minutes_is_told_with_what_it_may_have_cost()
     (said,) = told(patrol(history, 900))
     assert said == (
         "each look found nothing at work, and nothing left a trace between them, for 15 min"
-        " and the meter runs, up to 0.50 USD so far"
+        " and the meter runs, up to $0.50 so far"
     )
 
 

@@ -162,10 +162,10 @@ def test_check_says_what_jobs_wait_for_and_for_how_long() -> None:
         submitted_at=T0 - 9 * HOUR,
     )
     text = "\n".join(patrol_report(seen(WAITS, other, RUNS, kube), {}))
-    assert "waiting: 2 for Resources (9.0 h), 1 for Unschedulable (9.0 h)" in text
+    assert "waiting: 2 for Resources (9 h), 1 for Unschedulable (9 h)" in text
     drained = replace(WAITS, node_state="gpu03 drained: bad ECC")
     text = "\n".join(patrol_report(seen(drained, RUNS), {}))
-    assert "waiting: 1 for Resources (9.0 h; gpu03 drained: bad ECC)" in text
+    assert "waiting: 1 for Resources (9 h; gpu03 drained: bad ECC)" in text
     assert "waiting" not in "\n".join(patrol_report(seen(RUNS), {}))
 
 

@@ -125,7 +125,7 @@ def stalls(view: InstanceView) -> list[tuple[str | None, Severity]]:
 def test_a_hang_of_an_hour_is_reported_at_the_first_look() -> None:
     view = hanging().view()
     assert view.verdict is Verdict.STALLED
-    assert view.because[0].startswith("1·a is silent; no line for 60 min, ")
+    assert view.because[0].startswith("1·a is silent; no line for 1 h, ")
     assert "times its usual gap" in view.because[0]
     (finding,) = view.findings
     assert (finding.kind, finding.severity) == ("stalled", Severity.SERIOUS)
@@ -148,7 +148,7 @@ def test_one_of_two_jobs_that_hangs_is_a_warning() -> None:
     left = running_left(hung, typical, "login")
     assert not left.known  # though another one took 7000 s
     assert stalls(view) == [("1·a", Severity.WARN)]
-    assert view.because[1] == "1·a is silent; no line for 60 min, 360 times its usual gap"
+    assert view.because[1] == "1·a is silent; no line for 1 h, 360 times its usual gap"
     assert "srun --jobid" in view.findings[0].remedy
     assert fleet_verdict(login.store.view(login.at)) == "healthy"
 
@@ -205,7 +205,7 @@ def test_the_usual_gap_is_read_from_kubectl_stamps_at_the_first_look() -> None:
     login.job("train-a", word="Running")
     login.log(EPOCHS, name="train-a", stamps=[NOW - HOUR + 9 * n for n in range(-6, 1)])
     view = login.view()
-    assert view.because[0] == "train-a is silent; no line for 60 min, 400 times its usual gap"
+    assert view.because[0] == "train-a is silent; no line for 1 h, 400 times its usual gap"
     assert "kubectl exec" in view.findings[0].remedy
 
 
@@ -234,7 +234,7 @@ def test_the_cards_of_its_pods_are_named_and_take_no_alarm_back(
     login.log(EPOCHS, name="train-a", stamps=[NOW - HOUR + 9 * n for n in range(-6, 1)])
     login.sample("pod_cards", tuple(rows))
     view = login.view()
-    silent = "train-a is silent; no line for 60 min, 400 times its usual gap"
+    silent = "train-a is silent; no line for 1 h, 400 times its usual gap"
     assert view.because[0] == ("; ".join((silent, words)) if words else silent)
     assert stalls(view) == [(None, Severity.SERIOUS)]
 
@@ -317,7 +317,7 @@ def test_a_job_at_its_last_step_that_does_not_end_says_so() -> None:
     assert hanging(lines).view().verdict is Verdict.RUNNING  # it may evaluate, or save its model
     view = hanging(lines, 2 * HOUR).view()
     assert view.verdict is Verdict.STALLED
-    said = "1·a is silent; 1·a reached its last step 2.0 h ago, and its job does not end"
+    said = "1·a is silent; 1·a reached its last step 2 h ago, and its job does not end"
     assert view.because[0] == said
 
 
@@ -326,13 +326,14 @@ def test_a_stopped_progress_bar_is_a_stall() -> None:
     login.job(age=3 * HOUR)
     bar = "\r".join(f" {n}%|##  | {n}0/1000 [20:0{n}<1:00:00, 6.0s/it]" for n in range(5, 10))
     login.log(["loading"], HOUR, open_end=bar, skipped=5000)
-    assert login.view().because[0] == "1·a is silent; no line for 60 min, 268 times its usual gap"
+    assert login.view().because[0] == "1·a is silent; no line for 1 h, 268 times its usual gap"
 
 
 def test_a_silence_without_a_known_rhythm_is_only_in_its_row() -> None:
     view = twin_just_begun().view()
     assert (
-        view.queue.cells[0].why == "no line for 114 min, and how often it writes is not known yet"
+        view.queue.cells[0].why
+        == "no line for 1 h 54 min, and how often it writes is not known yet"
     )
 
 

@@ -35,7 +35,7 @@ async def test_weights_of_before_the_start_are_an_exception_by_name(scene: Scene
     assert view.state == "ready", view.closed_because
     (one,) = view.seconds
     assert one.phrase == "accept older wide"
-    assert one.lines[0] == "wide: its weights were written 2.1 h before it last started"
+    assert one.lines[0] == "wide: its weights were written 2 h 05 min before it last started"
     scene.clock.advance(3.0)
     await climb.confirm(view.phrase)
     await climb.acknowledge(one.id, one.phrase)

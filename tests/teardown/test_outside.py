@@ -21,7 +21,7 @@ async def test_what_lies_beside_the_results_is_on_the_ladder(scene: Scene) -> No
     rung = next(row for row in view.rungs if row.rung is Rung.MANIFEST)
     lines = [line for line in rung.lines if line.startswith("not covered")]
     assert len(lines) == 1
-    assert "other runs, 10.5 MB, lies outside the results" in lines[0]
+    assert "other runs, 10.0 MiB, lies outside the results" in lines[0]
     assert any(line.startswith("the newest of them is ") for line in rung.lines)
 
 

@@ -86,7 +86,7 @@ async def test_the_plan_names_price_and_what_dies(scene: Scene) -> None:
     view, views = await until(climb, lambda view: view.state == "listing")
     plan = next(row for row in view.rungs if row.rung is Rung.PLAN)
     assert "terminate: cannot be undone; by the provider's API" in plan.lines
-    assert "the meter stops: 2.08 USD/h now, nothing after it" in plan.lines
+    assert "the meter stops: $2.08/h now, nothing after it" in plan.lines
     assert "lost: volume disk (/workspace)" in plan.lines
     assert "kept: network volume (/net)" in plan.lines
     await climb.close()

@@ -88,7 +88,7 @@ PARTS = {
     *("cell finished", "sweep finished"),  # titles of toasts
     *("link cut", "log replaced"),  # on the time line
     *(f"{{number}} {unit}" for unit in ("conveniences", "convenience", "traps", "trap")),
-    *(f"{{number}} {unit}" for unit in ("days", "h", "min")),
+    *(f"{{number}} {unit}" for unit in ("years", "day", "days", "h", "min", "s")),
     *("positional arguments", "options", "show this help message and exit"),  # argparse
     *("dns", "timeout", "refused", "host-key", "auth", "no-shell"),
     *(

@@ -38,7 +38,7 @@ def test_a_day_is_written_in_figures_where_no_english_is_spoken() -> None:
 @pytest.mark.parametrize(
     ("bill", "chinese_bill"),
     [
-        ("running, 0.34 USD/h, for 6.2 d (about 50.59 USD)", "运行中，0.34 USD/h，已 6.2 d（约 50.59 USD）"),
+        ("running, $0.34/h, for 6 days 4 h (about $50.59)", "运行中，$0.34/h，已 6 天 4 小时（约 $50.59）"),
         ("running, at a price that is not known, for 6.2 d", "运行中，价格未知，已 6.2 d"),
     ],
 )  # fmt: skip

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gpu_tui.core import units
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import counted
 from gpu_tui.report.svg import plain_svg
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.plot import TICKS, Curve, render_curves, render_plot, time_ticks
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.area import SCALE, area
 from gpu_tui.ui.text.card import verb_choices
 from gpu_tui.ui.text.fleet import SETS, columns
@@ -49,7 +49,7 @@ GIB = 1024**3
         (units.span(62), "1m 02s"),
         (units.span(119.9), "1m 59s"),
         (units.span(3599), "59m 59s"),
-        (units.rough(3599), "59m"),
+        (units.span(3599, fine=False), "59m"),
         (units.countdown(13 * 86400 + 4 * 3600 + 125), "13d 4h"),
         (units.countdown(15129), "4h 12m"),
         (units.countdown(6 * 3600 + 305), "6h 05m"),

@@ -564,7 +564,7 @@ def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None
     text = "".join(row.plain for row in totals(box, lane, UTC, 160))
     assert "no_aug 说不出结束时间" in text
     assert told("2 jobs run by the list of what runs it, yet nothing moved for 5 min") == (
-        "执行器的列表里有 2 个任务在跑，但 5 min 没有动静"
+        "执行器的列表里有 2 个任务在跑，但 5 分 没有动静"
     )
 
 

@@ -282,10 +282,10 @@ HOUR, DAY = 3600.0, 86400.0  # NOW is 10:42:11 UTC
 @pytest.mark.parametrize(
     ("span", "zone", "ends", "left"),
     [
-        (Span(3000, HOUR, 9000), UTC, "~11:42", "~1h 00m"),
-        (Span(3000, HOUR, 9000), timezone(timedelta(hours=8)), "~19:42", "~1h 00m"),
-        (exactly(14 * HOUR), UTC, "~5 Mar 00:42", "~14h 00m"),
-        (Span(400 * DAY), UTC, "after 8 Apr 2027 10:42", "≥400d 0h"),
+        (Span(3000, HOUR, 9000), UTC, "~11:42", "~1h"),
+        (Span(3000, HOUR, 9000), timezone(timedelta(hours=8)), "~19:42", "~1h"),
+        (exactly(14 * HOUR), UTC, "~5 Mar 00:42", "~14h"),
+        (Span(400 * DAY), UTC, "after 8 Apr 2027 10:42", "≥400d"),
         (Span(1e300), UTC, "in many years", None),
         (NO_IDEA, UTC, "?", "?"),
     ],

@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
+from gpu_tui.core import units
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import JOBS
 from gpu_tui.core.ports import FleetControl
@@ -28,7 +29,6 @@ from gpu_tui.ui.panes.log_reach import LogReach
 from gpu_tui.ui.panes.log_save import save
 from gpu_tui.ui.panes.pane import Moment, Pane, shortly
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.logs import advice, mark_style, no_log, unfollowed
 from gpu_tui.ui.text.marks import line, wrap

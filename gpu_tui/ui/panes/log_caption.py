@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_tui.core import units
 from gpu_tui.core.metrics import FILES
 from gpu_tui.core.speech import counted, say
 from gpu_tui.state.views import InstanceView
 from gpu_tui.state.views import LogView as Followed
-from gpu_tui.ui.text import units
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.sieve import Sieve
 

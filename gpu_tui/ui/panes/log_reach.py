@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from gpu_tui.core import units
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import FleetControl
@@ -18,7 +19,6 @@ from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.logs import BOOKMARK
 from gpu_tui.ui.text.places import Place, later
 from gpu_tui.ui.widgets.logview import LogView

@@ -8,13 +8,13 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.gate import GateView
 from gpu_tui.core.speech import counted, say
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.losing import LosingScreen
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line, wrap
 
 SIZE = 10  # cells of a size in front of its path

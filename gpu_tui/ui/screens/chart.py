@@ -9,12 +9,12 @@ from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from gpu_tui.core import units
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, nobody
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.histories import SHARES, place, title, unit
 from gpu_tui.ui.text.marks import line, wrap
 
@@ -78,7 +78,7 @@ class ChartScreen(Card):
         )
         span = moment.fleet.taken_at - points[0][0] if points else 0.0
         if seconds is not None and points and span < seconds * WHOLE:
-            word = say("{word}, of which {span} are recorded", word=word, span=units.span(span))
+            word = say("{word}, of which {span} are recorded", word=word, span=units.spoken(span))
         which = say("   {series} of {names}", series=names.index(name) + 1, names=len(names))
         head, below = f"   {word}", [view.series_basis.get(name, "")]
         if cell_len(title(name) + head + which) > rows.size.width and word != short:

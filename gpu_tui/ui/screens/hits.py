@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from textual import on
 from textual.widget import Widget
 
+from gpu_tui.core import units
 from gpu_tui.core.log_range import LogHits
 from gpu_tui.core.speech import counted, say
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.text import units
-from gpu_tui.ui.text.logs import short_size
 from gpu_tui.ui.text.marks import fit, line, more_below
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
@@ -90,4 +89,4 @@ class HitsScreen(Card):
 
 
 def _where(byte: int | None, size: int) -> str:
-    return "" if byte is None else f"@{short_size(byte)}"
+    return "" if byte is None else f"@{units.short_size(byte)}"

@@ -14,6 +14,7 @@ from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from gpu_tui.core import units
 from gpu_tui.core.cell_export import to_csv, to_markdown
 from gpu_tui.core.cell_table import Order, Row, as_listed, columns_of, in_order, rows_of
 from gpu_tui.core.mask import masked
@@ -25,7 +26,6 @@ from gpu_tui.ui.keys import Key, bindings
 from gpu_tui.ui.panes.pane import Moment, nothing_matches
 from gpu_tui.ui.plot import Curve, logarithmic, render_curves
 from gpu_tui.ui.screens.filtered import FilteredCard
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.jobs import no_log
 from gpu_tui.ui.text.marks import fit, line, more_below, wrap

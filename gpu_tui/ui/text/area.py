@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from gpu_tui.core.units import number
 from gpu_tui.ui.text.marks import BLOCKS, fit, line
-from gpu_tui.ui.text.units import number
 
 SCALE = 8  # cells of the numbers beside it
 EIGHTHS = len(BLOCKS)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, tzinfo
 from rich.cells import chop_cells
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.bounds import Span
 from gpu_tui.core.campaign import Bill
 from gpu_tui.core.speech import say
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import UNKNOWN, line
 
 FARTHEST = 50 * 365 * 86400.0  # seconds: beyond it no calendar has a day for it
@@ -34,8 +34,8 @@ def wall(at: float, now: float, zone: tzinfo | None) -> str:
 def left(span: Span) -> str:
     """Seconds to come: `~3h 10m`, `≥2h 00m`, `?`."""
     if span.best is not None:
-        return f"~{units.rough(span.best)}" if span.best > 0 else units.span(0)
-    return f"≥{units.rough(span.low)}" if span.low >= 1 else UNKNOWN
+        return f"~{units.span(span.best, fine=False)}" if span.best > 0 else units.span(0)
+    return f"≥{units.span(span.low, fine=False)}" if span.low >= 1 else UNKNOWN
 
 
 def ends(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) -> str:
@@ -65,7 +65,7 @@ def amount(span: Span, currency: str | None) -> str:
     if span.best is not None:
         sure = span.high is not None and span.high - span.low <= EXACT * max(span.high, 0.01)
         return f"{'' if sure else '~'}{units.money(span.best, currency)}"
-    return units.least(span.low, currency) or UNKNOWN
+    return units.money(span.low, currency, at_least=True)
 
 
 def spent(bills: Mapping[str, Bill]) -> str:

@@ -8,6 +8,7 @@ from datetime import date
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, fact_is_stale, meet
 from gpu_tui.core.speech import headed, listed, quoted, say, told
 from gpu_tui.ui.text.marks import fit, line, wrap
@@ -17,7 +18,6 @@ from gpu_tui.ui.text.survival import (
     choices,
     chooser,
     consequences,
-    duration,
     flow,
     matrix,
     named,
@@ -161,7 +161,7 @@ def _clocks(profile: Profile, width: int, variant: str | None, today: date | Non
 def _clock(
     profile: Profile, clock: ClockFact, width: int, variant: str | None, today: date | None
 ) -> list[Text]:
-    after = duration(clock.after) if clock.after else say("no fixed time")
+    after = units.spoken(clock.after) if clock.after else say("no fixed time")
     names = [named(tier) for tier in map(profile.tier, clock.loses) if tier is not None]
     if clock.effect == "bills" and clock.note:
         names = [quoted(clock.note)]

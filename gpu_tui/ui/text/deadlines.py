@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.anchors import counts_idleness
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
 from gpu_tui.core.speech import counted, headed, quoted, say, told
 from gpu_tui.state.views import FleetView, InstanceView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.calm import no_clocks
 from gpu_tui.ui.text.marks import UNKNOWN, fit, line, wrap
 from gpu_tui.ui.text.signs import BOUND_SIGN, CLOCK_MARK, box_style, clock_style
@@ -244,7 +244,7 @@ def _lead(clock: DangerClock) -> str:
     lead = told(LEADS.get(trigger, trigger))
     if clock.after is None or not clock.early:
         return lead
-    after = units.span(clock.after).removesuffix(" 0h").removesuffix(" 00m").removesuffix(" 00s")
+    after = units.spoken(clock.after)
     return (
         say("{lead}, {after} of warning", lead=lead, after=after)
         if clock.anchor == "signal"

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, tzinfo
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.findings import BOUNDS, FIRST_LOOK, Finding, Severity
 from gpu_tui.core.remedies import CARDS
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.signs import BOUND_SIGN, SEVERITY_GLYPH, box_style

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.campaign import count_once
 from gpu_tui.core.cell_table import Order
 from gpu_tui.core.clocks import earliest
@@ -22,7 +22,6 @@ from gpu_tui.core.sweep import Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.settled import roster_unread
 from gpu_tui.state.views import InstanceView, utilization
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import (
     ABSENT,
@@ -43,7 +42,6 @@ from gpu_tui.ui.text.signs import (
     SEVERITY_GLYPH,
     VERDICTS,
     clock_style,
-    spent,
     verdict,
 )
 
@@ -174,8 +172,8 @@ def _price(view: InstanceView, width: int) -> Shown:
 
 
 def _spent(view: InstanceView, width: int) -> Shown:
-    known = spent(view)
-    return (UNKNOWN, "unknown") if known is None else (known, "money")
+    known = view.spent_told
+    return known, "unknown" if known == UNKNOWN else "money"
 
 
 def _platform(view: InstanceView, width: int) -> Shown:

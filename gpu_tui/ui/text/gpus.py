@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.idle import NO_CARD
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.readings import Gpu, GpuTable
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import listed, say
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.marks import ABSENT, believed, gauge, level_mark, level_style, line, wrap
 from gpu_tui.ui.text.vital_rows import (

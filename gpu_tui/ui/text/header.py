@@ -7,14 +7,13 @@ from datetime import UTC, datetime, tzinfo
 
 from rich.text import Text
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.campaign import Outlook
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import counted, say
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.calm import reading
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import short
@@ -66,11 +65,8 @@ def burn(fleet: FleetView, *, words: bool = False) -> tuple[str, str]:
             unit = listed.price.currency
             rates[unit] = rates.get(unit, 0.0) + listed.price.amount
     per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
-    gone = (
-        (units.least if unit in partly else units.money)(amount, unit, cents_to=100)
-        for unit, amount in spent.items()
-    )
-    so_far = " + ".join(known for known in gone if known)
+    gone = (units.money(amount, unit, at_least=unit in partly) for unit, amount in spent.items())
+    so_far = " + ".join(known for known in gone if known != units.UNKNOWN)
     more = f" +{unpriced}?" if unpriced else ""
     if unpriced and words:
         more = say(" + {boxes} of unknown price", boxes=counted(unpriced, "box"))

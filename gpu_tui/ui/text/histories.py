@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpu_tui.core import units
 from gpu_tui.core.speech import say
-from gpu_tui.ui.text import units
 
 SHARES = {"gpu": "GPU utilisation", "gpu_memory": "GPU memory", "memory": "memory of its limit"}
 ORDER = (*SHARES, "loss", "bytes", "inodes")  # what is looked at most comes first

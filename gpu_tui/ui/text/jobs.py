@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.listing import reason_of
 from gpu_tui.core.speech import headed, joined, say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.thinned import even
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import ABSENT, Piece, fit, fitted, line, spark
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.sweep import (
@@ -67,19 +67,18 @@ def _word(text: str | None, width: int) -> Text:
     return line((cut_name(text, width), "muted")) if text else line((ABSENT, "absent"))
 
 
-def rough(seconds: float) -> str:
-    """A duration in seven cells: from a hundred days on without the hours."""
-    return units.age(seconds) if seconds >= 100 * units.DAY else units.rough(seconds)
-
-
 def _limit(cell: Cell) -> Text:
     """The time left of its limit; of a job that waits the whole limit."""
     left = cell.limit_left_seconds
     if left is None or cell.state is not CellState.RUNNING:
         whole = cell.limit_seconds if cell.state is CellState.PENDING else None
-        return line((ABSENT, "absent")) if whole is None else line((rough(whole), "muted"))
+        return (
+            line((ABSENT, "absent"))
+            if whole is None
+            else line((units.span(whole, fine=False), "muted"))
+        )
     late = cell.eta_seconds is not None and cell.eta_seconds > left
-    return line((rough(left), "level-watch" if late else "text"))
+    return line((units.span(left, fine=False), "level-watch" if late else "text"))
 
 
 def _count(value: int | None, style: str = "muted") -> Text:
@@ -221,7 +220,7 @@ def words_of(cell: Cell) -> tuple[str, str, str]:
 PLAIN = frozenset({"pending", "running", "completed", "complete", "succeeded", "failed", "error"})
 
 
-_WAITED = re.compile(r"\bfor [\d.]{1,9} (?:s|min|h)\b")  # the reason itself says for how long
+_WAITED = re.compile(r"\bfor [0-9]{1,9} (?:s|min|h|days?)\b")  # the reason itself says for how long
 
 
 def note(cell: Cell) -> str | None:
@@ -231,10 +230,10 @@ def note(cell: Cell) -> str | None:
         said.append(headed(say("out of service"), cell.node_state))
     if cell.state is CellState.PENDING and cell.waited is not None:
         if _WAITED.search(cell.why or "") is None:
-            said.append(say("waits for {age}", age=units.span(cell.waited)))
+            said.append(say("waits for {age}", age=units.spoken(cell.waited)))
         expected = _until_start(cell)
         if expected is not None:
-            said.append(say("expected to start in {span}", span=units.rough(expected)))
+            said.append(say("expected to start in {span}", span=units.spoken(expected)))
     return joined(said) or None
 
 

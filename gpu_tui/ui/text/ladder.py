@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.gate import GateView, Rung, RungState, RungView, State
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.profile import Verb
 from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import bar, fit, line, wrap
-from gpu_tui.ui.text.signs import box_style, spent
+from gpu_tui.ui.text.signs import box_style
 
 RUNGS: dict[RungState, tuple[str, str]] = {
     RungState.WAITING: ("·", "rung-waiting"),
@@ -228,15 +228,12 @@ def _progress(rung: RungView) -> Text | None:
 def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> Text:
     """Whose box this is, in its own colour, what it costs, and what is about to be done to it."""
     cost = view.cost
-    price = (
-        f"{units.money(cost.per_hour, cost.currency)}/h" if cost.per_hour is not None else "? /h"
-    )
+    price = f"{units.money(cost.per_hour, cost.currency)}/h"
     meter = say(METERS.get(verb.meter, "?")) if verb is not None else ""
-    known = spent(view)
     pieces: list[tuple[str, str]] = [
         (f"  {view.instance.platform}", "muted"),
         (f"  {price}{f' → {meter}' if meter else ''}", "money"),
-        (say("  {spent} spent", spent=known) if known is not None else "", "money"),
+        (say("  {spent} spent", spent=view.spent_told) if cost.spent is not None else "", "money"),
         (say("  up {uptime}", uptime=units.span(view.uptime)) if view.uptime is not None else "", "muted"),
     ]  # fmt: skip
     name = line(("███ ", box_style(view.name)), (view.name, "strong"))

@@ -8,6 +8,7 @@ from rich.cells import cell_len, chop_cells
 from rich.style import Style
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.artifact import layout_of
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.logs import LogLine, Span
@@ -22,7 +23,6 @@ from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.text.names import CUT
 
@@ -133,16 +133,7 @@ def label_of(document: LogDocument, key: int) -> str | int:
     if key >= 0:
         return f"+{key + 1}"  # counted from where reading began
     byte = document.byte(key)
-    return "" if byte is None else f"@{short_size(byte)}"
-
-
-def short_size(count: int) -> str:
-    """A byte in six cells, as exact as they allow: `99999k`, `443.8M`."""
-    if count < 1024:
-        return str(count)
-    if count < 99_999 * 1024:
-        return f"{count // 1024}k"
-    return f"{count / 1024**2:.1f}M" if count < 999 * 1024**2 else f"{count / 1024**3:.2f}G"
+    return "" if byte is None else f"@{units.short_size(byte)}"
 
 
 def note_row(document: LogDocument, key: int) -> Text:

@@ -12,8 +12,8 @@ from rich.text import Span, Text
 from gpu_tui.core.levels import Level, share
 from gpu_tui.core.readings import Mount
 from gpu_tui.core.sample import Freshness
+from gpu_tui.core.units import percent
 from gpu_tui.ui.safe import safe
-from gpu_tui.ui.text.units import percent
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHARE = 4  # cells of a share

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.campaign import LaneOutlook, Outlook, Trust, spent_so_far
 from gpu_tui.core.queue_words import sweep_words
 from gpu_tui.core.speech import counted, headed, listed, say, told
 from gpu_tui.core.sweep import CellState
-from gpu_tui.ui.text import bounds, units
+from gpu_tui.ui.text import bounds
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, wrap
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.signs import box_style
@@ -189,7 +190,7 @@ def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) ->
     done = say("all done") if not outlook.silent else say("those that can tell done")
     rough = say(", roughly") if plan.rough else ""
     late = (
-        say("{behind} after the others", behind=units.rough(plan.behind))
+        say("{behind} after the others", behind=units.spoken(plan.behind))
         if plan.behind >= units.MINUTE
         else say("last")
     )

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.levels import Level
 from gpu_tui.core.readings import Gpu, PodCards
 from gpu_tui.core.sample import STALE_AFTER_PERIODS, Freshness
 from gpu_tui.core.speech import headed, listed, say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import ABSENT, SHARE, believed, fit, fitted, gauge, line, wrap
 from gpu_tui.ui.text.vital_rows import age_note, amount_of, label
 

@@ -14,7 +14,6 @@ from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import ACT, WATCH, line
 
 # verdict -> (glyph, word, style, how much it needs a human: 0 is most)
@@ -92,15 +91,6 @@ def verdict(view: InstanceView) -> Text:
         return line((say("◔ first look"), "muted"))
     glyph, word, style, _ = VERDICTS[view.verdict]
     return line((f"{glyph} {say(word)}", style))
-
-
-def spent(view: InstanceView) -> str | None:
-    """What it has cost; a bound where nobody says what it cost before our first look. None: not known."""
-    cost = view.cost
-    if cost.spent is None:
-        return None
-    amount = units.money if view.spent_exact else units.least
-    return amount(cost.spent, cost.currency)
 
 
 # How loud a clock is, for who sees no colours; what stands before a countdown that is not exact.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, meet
 from gpu_tui.core.speech import LANGUAGES, headed, joined, language, listed, quoted, say, told
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.table import Cell, table
 
@@ -246,7 +246,7 @@ def _later(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> Cel
             remarks.append(say("unconfirmed"))
         said = f" ({listed(remarks)})" if remarks else ""
         words.append(
-            say("deleted {duration} later{said}", duration=duration(clock.after or 0.0), said=said)
+            say("deleted {duration} later{said}", duration=units.spoken(clock.after), said=said)
         )
     if tier.bills_when_stopped and not re.match(r"no\b", tier.bills_when_stopped):
         said = re.sub(r"(?i)^yes\b[,:]? *", "", tier.bills_when_stopped)
@@ -267,14 +267,6 @@ def _losses(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> tu
         ):
             first.setdefault(clock.applies_to, clock)
     return tuple(first.values())
-
-
-def duration(seconds: float) -> str:
-    """A round length of time as people say it: 15 days, 24 h, 90 min."""
-    for unit, name, least in ((DAY, "days", 3 * DAY), (3600, "h", 3600), (60, "min", 60)):
-        if seconds >= least and seconds % unit == 0:
-            return say(f"{{number}} {name}", number=f"{seconds / unit:g}")
-    return units.span(seconds)
 
 
 def _column(words: Sequence[str], least: int, most: int) -> int:

@@ -9,7 +9,7 @@ from datetime import tzinfo
 
 from rich.text import Text
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.campaign import LaneOutlook, spent_so_far
 from gpu_tui.core.queue_words import queue_words
 from gpu_tui.core.remedies import OTHER_QUEUE
@@ -20,7 +20,6 @@ from gpu_tui.core.thinned import even
 from gpu_tui.state.contract import jobs_not_counted, logs_not_read
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import amount, between, ends, flow, left, tone
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, Piece, bar, fit, fitted, line, spark
 from gpu_tui.ui.text.names import cut_name
@@ -188,7 +187,7 @@ def left_of(cell: Cell) -> Text:
     if cell.eta_seconds is None:
         running = cell.state in (CellState.RUNNING, CellState.CANNOT_TELL)
         return line((UNKNOWN, "unknown")) if running else line((ABSENT, "absent"))
-    return line((units.rough(cell.eta_seconds), "text"))
+    return line((units.span(cell.eta_seconds, fine=False), "text"))
 
 
 def exit_of(cell: Cell) -> Text:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.cell_table import Best, Order, Row, best_of, columns_of, metric_title, value_of
 from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.thinned import even
-from gpu_tui.ui.text import units
-from gpu_tui.ui.text.jobs import rough, words_of
+from gpu_tui.ui.text.jobs import words_of
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, arrow, fit, line, spark
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.signs import box_style
@@ -197,8 +197,7 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
             seconds = value_of(row, column)
             if not isinstance(seconds, float | int) or not math.isfinite(seconds):
                 return _nothing(row)
-            words = units.span if column == "took" else rough
-            return line((words(seconds), "stale" if stale else "muted"))
+            return line((units.span(seconds, fine=column == "took"), "stale" if stale else "muted"))
         case "cost":
             known = row.cost is not None
             return (

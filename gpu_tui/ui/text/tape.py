@@ -7,6 +7,7 @@ from rich.text import Text
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.playhead import Playhead
 from gpu_tui.core.speech import say
+from gpu_tui.core.units import position
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.signs import SEVERITY_GLYPH
 
@@ -19,8 +20,8 @@ def tape_line(head: Playhead, width: int) -> Text:
     speed = "" if head.paused or head.ended else f" ×{head.speed:g}"
     left = line(
         (f" {state}", "accent"),
-        (f" {span(head.position)}", "strong"),
-        (f"/{span(head.length)}", "muted"),
+        (f" {position(head.position)}", "strong"),
+        (f"/{position(head.length)}", "muted"),
         (f"{speed} ", "muted"),
     )
     count = len(head.marks)
@@ -63,11 +64,3 @@ def _bar(head: Playhead, room: int) -> list[tuple[str, str]]:
     glyph, _ = cells[here]
     cells[here] = ("█", "strong") if here not in worst else (glyph, "badge")
     return cells
-
-
-def span(seconds: float) -> str:
-    """`12:30`, or `1:05:00` from an hour on."""
-    whole = int(seconds)
-    hours, rest = divmod(whole, 3_600)
-    minutes, left = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"

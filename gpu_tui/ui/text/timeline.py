@@ -8,11 +8,11 @@ from datetime import UTC, datetime, tzinfo
 from rich.cells import cell_len
 from rich.text import Text
 
+from gpu_tui.core import units
 from gpu_tui.core.findings import BOUNDS, Finding, Severity
 from gpu_tui.core.speech import counted, say, told
 from gpu_tui.state.news import CELL_FINISHED
 from gpu_tui.state.views import FleetView, Past
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.signs import BOUND_SIGN, SEVERITY_GLYPH, box_style

@@ -6,11 +6,10 @@ from typing import TypeVar
 
 from rich.text import Text
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import fit, line, spark
 
 LABEL = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.text import Text
 
-from gpu_tui.core import metrics
+from gpu_tui.core import metrics, units
 from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.mount_state import shown
 from gpu_tui.core.readings import Memory, Mount
@@ -14,7 +14,6 @@ from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.gpus import gpus
 from gpu_tui.ui.text.marks import (
