@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpu_tui.core import units
 from gpu_tui.parse.yaml_strict import (
     LARGEST_BYTES,
     ConfigError,
@@ -152,7 +153,7 @@ def read_text(path: Path, raises: type[SourceError], errors: str = "strict") -> 
         hint = "Check the path and its permissions."
         raise raises(f"cannot be read: {error.strerror}", str(path), next=hint) from None
     if len(raw) > LARGEST_BYTES:
-        hint = f"Keep it below {LARGEST_BYTES // 1024} KiB."
+        hint = f"Keep it below {units.size(LARGEST_BYTES)}."
         raise raises("far too large for a settings file", str(path), next=hint)
     try:
         return raw.decode("utf-8-sig", errors)

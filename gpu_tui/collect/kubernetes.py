@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from gpu_tui.collect.kube_exec import PodCardsWatch, Trainers
 from gpu_tui.collect.kube_namespace import EmptyList, missing_namespace
 from gpu_tui.collect.pod_logs import MUTE_SECONDS, PodLogs
+from gpu_tui.core import units
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.command import CommandFailed, Completed
 from gpu_tui.core.events import Sampled
@@ -439,7 +440,7 @@ def _read(done: Completed, now: float, trains: Mapping[str, str]) -> Look:
 def _too_long(done: Completed) -> str | None:
     if len(done.stdout) < LIST_CAP:
         return None
-    return f"kubectl lists more than {LIST_CAP >> 20} MiB: name a scheduler.selector"
+    return f"kubectl lists more than {units.size(LIST_CAP)}: name a scheduler.selector"
 
 
 async def _within(event: asyncio.Event, seconds: float) -> None:

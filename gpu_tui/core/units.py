@@ -101,9 +101,10 @@ def countdown(seconds: float) -> str:
     return say("{age} ago", age=age(-seconds)) if seconds <= 0 else span(seconds)
 
 
+@_known
 def position(seconds: float) -> str:
     """A place in a recording: `12:30`, or `1:05:00` from an hour on."""
-    minutes, left = divmod(int(_finite(seconds) or 0), 60)
+    minutes, left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
@@ -129,7 +130,7 @@ def short_size(count: float) -> str:
     from humanize import naturalsize
 
     text = naturalsize(count, gnu=True, format="%.4g")
-    return text if len(text) <= 6 else naturalsize(count, gnu=True, format="%.3g")
+    return text if len(text) <= 6 else naturalsize(count, gnu=True, format="%.0f")
 
 
 def used_of(used: float | None, total: float | None) -> str:

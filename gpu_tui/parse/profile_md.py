@@ -10,6 +10,7 @@ import re
 from pathlib import PurePath
 from typing import TypeVar
 
+from gpu_tui.core import units
 from gpu_tui.core.profile import ClockFact, Gotcha, Profile, Sign, Tier, Verb, meet
 from gpu_tui.parse import profile_words as words
 from gpu_tui.parse.fields import Fields
@@ -31,7 +32,7 @@ class ProfileError(SourceError):
 def parse_profile(text: str, path: str) -> Profile:
     """The profile in `text`; its id must be the stem of `path`. Raises ProfileError."""
     if len(text.encode("utf-8", "surrogatepass")) > LARGEST_BYTES:
-        raise ProfileError(f"larger than {LARGEST_BYTES // 1024} KiB", path, 1, 1)
+        raise ProfileError(f"larger than {units.size(LARGEST_BYTES)}", path, 1, 1)
     match = _FRONTMATTER.match(text)
     if match is None:
         hint = "Begin the file with a line ---, the facts, and another line ---."

@@ -11,7 +11,7 @@ from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.progress_draft import Draft
 from gpu_tui.parse.progress_rich import read_rich
 from gpu_tui.parse.progress_transfers import read_transfers
-from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED
+from gpu_tui.parse.progress_words import CLOCK, COUNT, SCALE, SPELLED
 
 TIME = rf"(?:{CLOCK}|{SPELLED}|\?)"
 PACE = r"(?:, *(?P<rate>[0-9.,]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
@@ -131,8 +131,8 @@ def _rate(text: str) -> float | None:
     rate = text.replace(",", ".")
     if not re.fullmatch(COUNT, rate):
         return None
-    scale = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(rate[-1], 1.0)
-    return float(rate.rstrip("kMGT")) * scale
+    scale = SCALE.get(rate[-1], 1.0)
+    return float(rate.rstrip("kKMGT")) * scale
 
 
 def _inverse_rate(text: str) -> float | None:

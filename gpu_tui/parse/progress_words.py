@@ -61,7 +61,7 @@ SPACED = (
     r"psnr|ssim|miou|bleu|f1|auc|cost|l\.r\.|acc@[0-9]|prec@[0-9])"
 )
 
-_SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _UNIT = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
@@ -85,7 +85,7 @@ def number(text: str) -> float:
 
 def count(text: str) -> int:
     """A counter: `1200`, `1,200`, `1.2k`, `440M`."""
-    scale = _SCALE.get(text[-1:], 1.0)
+    scale = SCALE.get(text[-1:], 1.0)
     return round(float(text.replace(",", "").rstrip("kKMGT")) * scale)
 
 

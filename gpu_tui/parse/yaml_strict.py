@@ -28,6 +28,8 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from gpu_tui.core import units
+
 LARGEST_BYTES = 524_288  # a fleet of 300 boxes that says everything of each takes half of it
 DEEPEST = 12
 
@@ -140,7 +142,7 @@ def load(
     """
     if len(text.encode("utf-8", "surrogatepass")) > LARGEST_BYTES:
         raise raises(
-            f"larger than {LARGEST_BYTES // 1024} KiB", path, None, None, "Make it shorter."
+            f"larger than {units.size(LARGEST_BYTES)}", path, None, None, "Make it shorter."
         )
     builder = _Builder(path, raises, first_line - 1)
     with suppress(raises, yaml.YAMLError, UnicodeError):  # what is wrong, the other reader says

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpu_tui.core import units
 from gpu_tui.core.fleet import Instance
 from gpu_tui.teardown.box import SURVEY_PARTS, BoxError, Survey, survey_of, survey_program
 from gpu_tui.teardown.hashing import (
@@ -87,7 +88,7 @@ async def _answer(
                 size += len(chunk)
                 if size > MAX_ANSWER_BYTES:
                     raise BoxError(
-                        f"the names of the results are more than {MAX_ANSWER_BYTES >> 20} MiB: "
+                        f"the names of the results are more than {units.size(MAX_ANSWER_BYTES)}: "
                         "they cannot be looked at at once"
                     )
                 if end.search(b"".join(chunks[-2:])[-100:]):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from gpu_tui.core import units
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.teardown.shards import gaps, half_blank
@@ -64,7 +65,9 @@ def _odd_sizes(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> list[tupl
             others = [count for other, count in rows if other != path]
             usual = median(others) if len(others) >= SIBLINGS_LEAST else size
             if size * FACTOR < usual or size > usual * FACTOR:
-                found.append((path, f"{size} bytes, the other cells' have about {usual:.0f}"))
+                found.append(
+                    (path, f"{units.size(size)}, the other cells' have about {units.size(usual)}")
+                )
     return found
 
 

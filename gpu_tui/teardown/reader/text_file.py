@@ -113,7 +113,7 @@ def _whole(file: BinaryIO) -> bytes:
     data = file.read(CAP + 1)
     if len(data) > CAP:
         raise Failed(
-            f"more than {CAP >> 20} MB, the most that is read of such a file: keep it compressed on the box"
+            f"more than {CAP >> 20} MiB, the most that is read of such a file: keep it compressed on the box"
             " (as .gz), and its hash is enough"
         )
     return data
