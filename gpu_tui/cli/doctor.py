@@ -378,7 +378,7 @@ def _mount_items(
 def _skew_item(box: InstanceView, host: Track[Host]) -> Item:
     skew, good = box.clock_skew, host.good
     if skew is None and good is not None:
-        late = f"{good.taken_at - box.link.since:.0f} s"
+        late = units.words(good.taken_at - box.link.since)
         said = f"the box's time came up to {late} late: whether its clock is off is not known"
         return Item(box.name, "clock", "unknown", said, "Ask again when the line is quicker.")
     if skew is None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from gpu_tui.core import units
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Noted
 from gpu_tui.core.logs import LogSource
@@ -268,7 +269,7 @@ class Player:
         why = self._damage or self._scout.damage
         if why is not None and not self._told:
             self._told = True
-            text = f"the recording is not whole, it plays to {self._length:.0f} s: {why}"
+            text = f"the recording is not whole, it plays to {units.position(self._length)}: {why}"
             self._store.apply(Noted(None, self._tape.began + self._applied, text))
 
     def _find(self) -> None:

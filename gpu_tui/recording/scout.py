@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpu_tui.core import units
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Noted
 from gpu_tui.core.playhead import TapeMark
@@ -141,7 +142,7 @@ def tell(store: Store, tape: TapeReader, record: Record) -> None:
             text = f"{lost} records are missing here: the disk was slower than the fleet"
             store.apply(Noted(None, tape.began + record.t, text))
     except CodecError as error:
-        text = f"a record at {record.t:.1f} s is not understood: {error}"
+        text = f"a record at {units.position(record.t)} is not understood: {error}"
         store.apply(Noted(None, tape.began + record.t, text))
 
 
