@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from gpu_tui.collect.on_box.lane import PLAY
 from rented import Scene
 
 from gpu_tui.collect.follow_program import START
