@@ -14,8 +14,15 @@ THRESHOLDS = (700, 10, 10)  # Python's own until 3.13; `main` raises the first o
 
 def run(work: Coroutine[object, object, R]) -> R:
     """Run a command to its end. An error in one of its tasks is raised as itself, not as a group."""
+    made: list[R] = []
+
+    async def main() -> None:
+        # Not the result of the task: `asyncio.run` restores the handler of SIGINT, which formats the task's repr.
+        made.append(await work)
+
     try:
-        return asyncio.run(work)
+        asyncio.run(main())
+        return made[0]
     except BaseExceptionGroup as group:
         error: BaseException = group
         while isinstance(error, BaseExceptionGroup):
