@@ -153,6 +153,11 @@ class Store:
 
     __call__ = apply  # a store is a Sink
 
+    @property
+    def connecting(self) -> bool:
+        """Whether a first attempt to connect has not ended."""
+        return any(state.link.state == "connecting" for state in self._states.values())
+
     def drain(self) -> frozenset[str]:
         """Names of what changed since the last drain; "" stands for the fleet as a whole."""
         dirty, self._dirty = frozenset(self._dirty), set()

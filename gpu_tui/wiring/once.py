@@ -18,7 +18,7 @@ from gpu_tui.wiring.fleet import Room, open_fleet
 
 CHECK_LIMIT = 30.0
 LOOK_SECONDS = 0.1
-# Between two views while a log is known to be unread: a view costs 2 ms of CPU time a box.
+# Between two views while something is known to be missing: a view costs 2 ms of CPU time a box.
 VIEW_SECONDS = 1.0
 # No line of history for this long, where nothing else tells that all of it is in.
 QUIET_SECONDS = 0.6
@@ -56,9 +56,9 @@ async def collect_once(
             room.store.apply(seen)
         deadline = Deadline(room.clock, limit, prompter)
         answered: float | None = None  # since when every reading but the logs has arrived
-        viewed = float("-inf")
+        viewed = room.clock.boot()
         while (left := deadline.left()) > 0:
-            if _is_unread(room) and room.clock.boot() - viewed < VIEW_SECONDS:
+            if _lacks(room) and room.clock.boot() - viewed < VIEW_SECONDS:
                 await tap.next(min(left, LOOK_SECONDS))
                 continue
             now, viewed = room.clock.now(), room.clock.boot()
@@ -76,9 +76,9 @@ async def collect_once(
         return room.store.view(room.clock.now())
 
 
-def _is_unread(room: Room) -> bool:
-    """Whether the journal or a log of a connected box is known to be unread. Cheaper than a view."""
-    if not room.ends.looked.is_set():
+def _lacks(room: Room) -> bool:
+    """Whether a box is still connecting, or the journal or a log is unread. Cheaper than a view."""
+    if room.store.connecting or not room.ends.looked.is_set():
         return True
     boxes = room.supervisor
     return any(
