@@ -23,9 +23,10 @@ APT_MORE := chromium zsh fish tcsh iproute2 nftables dropbear-bin
 # Libraries of which private parts are used, and the tests of these. `make test` runs with the newest version that
 # pyproject.toml allows, as pip installs it; `make lowest` runs these tests with the lowest. To add a library, add its
 # name here, its tests as LOWEST_name, and write its range in pyproject.toml as `name>=LOWEST,<...`.
-LOWEST := asyncssh
+LOWEST := asyncssh textual
 LOWEST_asyncssh := tests/transport/test_ssh.py tests/transport/test_ssh_channels.py \
 	tests/transport/test_contract_of_transports.py tests/transport/test_inbound.py tests/transport/test_asyncssh_private.py
+LOWEST_textual := tests/ui/test_terminal_driver.py tests/ui/test_cell_diff.py tests/ui/test_desktop_news.py
 
 # A fact's age is judged as of the newest commit, so that an old commit stays green.
 TODAY := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)

@@ -8,45 +8,41 @@ import os
 import pty
 import select
 import signal
-import socket
 import struct
 import subprocess
 import sys
 import termios
+import tty
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from small_app import Small
 from textual import events
 from textual.constants import ESCAPE_DELAY
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.terminal import driver
-from gpu_tui.ui.terminal.driver import CHOKED, MOVES, TICKS, Keys, TerminalDriver, read_keys
+from gpu_tui.ui.terminal.driver import CHOKED, MOVES, TICKS, TerminalDriver, keys_of, pieces_of
 from gpu_tui.ui.terminal.textual_private import key_parser
 
 LIMIT = 60  # seconds
 
 # --- keys -----------------------------------------------------------------------------------------
 
-LATER = "later"  # as long afterwards as an escape waits for the rest of a sequence
+LATER = ""  # as long afterwards as an escape waits for the rest of a sequence
 
 
 def feed(*pieces: str) -> list[str]:
     """The keys that these pieces of input are."""
-    parser = key_parser()
-    assert parser is not None
-    keys, found = Keys(parser), list[Message]()
-    for piece in pieces:
-        found += keys.tick() if piece == LATER else keys.feed(piece)
+    found = keys_of(pieces, key_parser())
     return [one.key for one in found if isinstance(one, events.Key)]
 
 
@@ -70,70 +66,58 @@ def test_a_key_right_after_escape_is_a_key_of_its_own(
     assert feed(*pieces) == keys
 
 
-class Silent:
-    """A parser for which nothing is a key."""
-
-    def feed(self, data: str) -> list[Message]:
-        return []
-
-    def tick(self) -> list[Message]:
-        return []
-
-
 @pytest.fixture
-def woken() -> Iterator[tuple[socket.socket, socket.socket]]:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        yield ours, theirs
+def woken() -> Iterator[tuple[int, int]]:
+    """Both ends of the pipe that ends the reading."""
+    here, there = os.pipe()
+    yield here, there
+    os.close(here)
 
 
-def test_keys_are_read_until_the_thread_is_told_to_end(
-    woken: tuple[socket.socket, socket.socket],
-) -> None:
-    parser = key_parser()
-    assert parser is not None
+def test_keys_are_read_until_the_thread_is_told_to_end(woken: tuple[int, int]) -> None:
     master, slave = pty.openpty()
-    os.write(master, "a中\n".encode())
-    reader = read_keys(slave, woken[0], parser)
-    read = [next(reader) for _ in range(3)]
-    assert [one.character for one in read if isinstance(one, events.Key)] == ["a", "中", "\n"]
-    woken[1].close()
+    tty.setraw(slave)
+    os.write(master, "a中".encode())
+    reader = pieces_of(slave, woken[0])
+    read = ""
+    while read != "a中":
+        read += next(reader)
+    os.close(woken[1])
     assert list(reader) == []
     os.close(master)
     os.close(slave)
 
 
 def test_a_terminal_that_has_gone_ends_the_program(
-    woken: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+    woken: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[int, int]] = []
     monkeypatch.setattr(driver.os, "kill", lambda *words: sent.append(words))
     master, slave = pty.openpty()
     os.close(master)
-    assert list(read_keys(slave, woken[0], Silent())) == []
+    assert list(pieces_of(slave, woken[0])) == []
     assert sent == [(os.getpid(), signal.SIGHUP)]
     os.close(slave)
+    os.close(woken[1])
 
 
 def test_the_thread_that_reads_keys_sleeps_while_nobody_types(
-    woken: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+    woken: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = os.pipe()
     os.write(there, b"x")
     waits: list[float | None] = []
-    ready = iter([[here], *([[]] * TICKS), [woken[0].fileno()]])
+    ready = iter([[here], *([[]] * TICKS), [woken[0]]])
 
-    def wait(
-        read: list[int], write: list[int], other: list[int], limit: float | None
-    ) -> tuple[list[int], list[int], list[int]]:
-        waits.append(limit)
+    def wait(*words: Any) -> tuple[list[int], list[int], list[int]]:
+        waits.append(words[3])
         return next(ready), [], []
 
     monkeypatch.setattr(driver.select, "select", wait)
-    assert list(read_keys(here, woken[0], Silent())) == []
+    assert list(pieces_of(here, woken[0])) == ["x", *([""] * TICKS)]
     assert waits == [None, *([ESCAPE_DELAY] * TICKS), None]
-    os.close(here)
-    os.close(there)
+    for one in (here, there, woken[1]):
+        os.close(one)
 
 
 # --- writes ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
@@ -20,12 +20,12 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
 
-from gpu_tui.ui.terminal.textual_private import KeyParser, key_parser
+from gpu_tui.ui.terminal.textual_private import key_parser
 
 CHOKED = 6  # writes that wait: the terminal does not read
 LEAVING = 1.0  # seconds for the last writes to a terminal that may be gone
 MOVES = frozenset({"\x1b[?1003h", "\x1b[?1015h"})  # ask for a report of each move of the mouse
-ESCAPE, SEQUENCES = "\x1b", ("[", "O")
+ESCAPE = "\x1b"
 TICKS = 2  # looks after a key whether a sequence ended with it
 
 
@@ -41,7 +41,7 @@ class TerminalDriver(LinuxDriver):
         self._patience: float | None = None
         self._waker: socket.socket | None = None  # closed to end the thread that reads keys
         self._woken: socket.socket | None = None
-        self._parser: KeyParser | None = None
+        self._parser: Any = None
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -96,11 +96,11 @@ class TerminalDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Read keys. textual's own loop wakes ten times a second, and never ends where the terminal has gone."""
         assert self._woken is not None
-        with self._woken:
+        with self._woken as woken:
             if self._parser is None:
                 super().run_input_thread()
                 return
-            for message in read_keys(self.fileno, self._woken, self._parser):
+            for message in keys_of(pieces_of(self.fileno, woken.fileno()), self._parser):
                 self.process_message(message)
 
 
@@ -129,58 +129,44 @@ class Output(Thread):
 # --- keys -----------------------------------------------------------------------------------------
 
 
-def read_keys(terminal: int, woken: socket.socket, parser: KeyParser) -> Iterator[Message]:
-    """What the terminal sends, until `woken` is readable. Where it has gone, raises SIGHUP: not everybody is sent one."""
-    decode = getincrementaldecoder("utf-8")("replace").decode
-    keys, ticks, end = Keys(parser), 0, woken.fileno()
-    while True:
-        ready, _, _ = select.select([terminal, end], [], [], ESCAPE_DELAY if ticks else None)
-        if end in ready:
-            return
-        if not ready:
-            ticks -= 1
-            yield from keys.tick()
-            continue
-        data = b"" if _hung_up(terminal) else os.read(terminal, 4096)
-        if not data:
-            os.kill(os.getpid(), signal.SIGHUP)
-            return
-        ticks = TICKS
-        if text := decode(data):
-            yield from keys.feed(text)
-
-
-class Keys:
-    """Parses keys; an escape that came alone is a key of its own.
+def keys_of(pieces: Iterable[str], parser: Any) -> Iterator[Message]:
+    """What pieces of input are, where "" is a moment in which nothing came. An escape that came alone is a key.
 
     textual takes the next key for a part of it: `esc q` becomes alt+q, and `esc tab` shift+tab. A terminal sends a
     sequence in one piece; one that came in two goes on with `[` or `O`.
     """
-
-    def __init__(self, parser: KeyParser) -> None:
-        self._parser = parser
-        self._held = ""
-
-    def feed(self, text: str) -> Iterator[Message]:
-        """Parse one piece of what was read."""
-        if self._held and text.startswith(SEQUENCES):
-            text = ESCAPE + text
-            self._held = ""
-        yield from self._release()
-        if text == ESCAPE:
-            self._held = text
-        else:
-            yield from self._parser.feed(text)
-
-    def tick(self) -> Iterator[Message]:
-        """Nothing came for a while."""
-        yield from self._release()
-        yield from self._parser.tick()
-
-    def _release(self) -> Iterator[Message]:
-        if self._held:
-            self._held = ""
+    held = ""
+    for piece in pieces:
+        text, alone = held + piece, held and not piece.startswith(("[", "O"))
+        held = ""
+        if alone:
             yield events.Key("escape", ESCAPE)
+            text = piece
+        if text == ESCAPE:
+            held = text
+        else:
+            yield from parser.feed(text) if text else parser.tick()
+
+
+def pieces_of(terminal: int, woken: int) -> Iterator[str]:
+    """What is typed on the terminal, until `woken` is readable; "" in the moments after something was.
+
+    Where the terminal has gone, raises SIGHUP: not every program is sent one.
+    """
+    decode = getincrementaldecoder("utf-8")("replace").decode
+    ticks = 0
+    while True:
+        ready, _, _ = select.select([terminal, woken], [], [], ESCAPE_DELAY if ticks else None)
+        if woken in ready:
+            return
+        data = b""
+        if ready:
+            data = b"" if _hung_up(terminal) else os.read(terminal, 4096)
+            if not data:
+                os.kill(os.getpid(), signal.SIGHUP)
+                return
+        ticks = TICKS if ready else ticks - 1
+        yield decode(data)
 
 
 def _hung_up(terminal: int) -> bool:

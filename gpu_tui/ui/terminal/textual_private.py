@@ -7,43 +7,39 @@ the hook's own docstring names, and one line of the log says which part it was.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache, lru_cache, partial
+from collections.abc import Iterable
+from functools import lru_cache, partial
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 import textual
 from textual.app import App, ReturnType
 from textual.color import Color
-from textual.message import Message
 from textual.screen import Screen, ScreenResultType
 
 FRAMES_A_SECOND = 250
+GONE = (ImportError, AttributeError, TypeError)  # what a missing or different part raises
 LOG = logging.getLogger(__name__)
+_reported: set[str] = set()
 
 
-@cache
-def _report(part: str, error: str) -> None:
+def _report(part: str, error: object) -> None:
     """Log, once per part, that it is not as it was."""
-    LOG.warning("textual %s: without %s (%s)", textual.__version__, part, error)
-
-
-@contextmanager
-def _optional(part: str) -> Iterator[None]:
-    """Run a change of textual that may fail."""
-    try:
-        yield
-    except (ImportError, AttributeError, TypeError) as error:
-        _report(part, str(error))
+    if part not in _reported:
+        _reported.add(part)
+        LOG.warning("textual %s: without %s (%s)", textual.__version__, part, error)
 
 
 def tune() -> None:
     """Change two parts of textual for all apps of this process."""
-    with _optional("frames that begin at once"):
-        _begin_frames_at_once()
-    with _optional("freeing the lines of closed screens"):
-        _free_closed_screens()
+    for part, change in (
+        ("frames that begin at once", _begin_frames_at_once),
+        ("freeing the lines of closed screens", _free_closed_screens),
+    ):
+        try:
+            change()
+        except GONE as error:
+            _report(part, error)
 
 
 def _begin_frames_at_once() -> None:
@@ -64,24 +60,17 @@ def _free_closed_screens() -> None:
         owner.get_inner_outer = staticmethod(lru_cache(1024)(colours))
 
 
-class KeyParser(Protocol):
-    """Turns what a terminal sends into messages."""
+def key_parser() -> Any:
+    """Textual's parser, by its `feed` and `tick`; None where keys have to be read by textual's own loop.
 
-    def feed(self, data: str) -> Iterable[Message]:
-        """Parse one piece of what was read."""
-
-    def tick(self) -> Iterable[Message]:
-        """Messages of a sequence that was not continued for `ESCAPE_DELAY`."""
-
-
-def key_parser() -> KeyParser | None:
-    """Textual's parser; None where the driver has to read keys in textual's own way, polling ten times a second."""
-    parser: KeyParser | None = None
-    with _optional("a thread that sleeps until a key comes"):
-        made = import_module("textual._xterm_parser").XTermParser()
-        if callable(made.feed) and callable(made.tick):
-            parser = made
-    return parser
+    That wakes ten times a second, and never ends where the terminal has gone.
+    """
+    try:
+        parser = import_module("textual._xterm_parser").XTermParser()
+        return parser if parser.feed and parser.tick else None
+    except GONE as error:
+        _report("a thread that sleeps until a key comes", error)
+        return None
 
 
 class WholeFirstFrame(Screen[ScreenResultType]):
