@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import asyncssh
 from asyncssh.connection import SSHConnection
 
+from gpu_tui.transport.base import ChannelRefused
+
+SFTP_VERSION = 3
 LOG = logging.getLogger(__name__)
 
 
@@ -58,3 +64,70 @@ def transport_of(connection: asyncssh.SSHClientConnection) -> asyncio.Transport 
         return cast("asyncio.Transport", transport)
     _lacks("_transport", "a server that sends tiny packets slows the others down")
     return None
+
+
+@asynccontextmanager
+async def sftp_over(process: Process) -> AsyncIterator[asyncssh.SFTPClient]:
+    """An SFTP client over the pipes of a program that speaks SFTP.
+
+    Fallback: ChannelRefused. Publicly asyncssh speaks SFTP only over a connection of its own.
+    """
+    try:
+        from asyncssh.sftp import start_sftp_client
+    except ImportError:
+        _lacks("sftp.start_sftp_client", "no files are read over connections of the user's own ssh")
+        raise ChannelRefused("this version of asyncssh reads no files over your own ssh") from None
+    pipe: Any = SftpPipe(process)
+    loop = asyncio.get_running_loop()
+    client = await start_sftp_client(
+        pipe, loop, "replace", pipe, pipe, None, "strict", SFTP_VERSION
+    )
+    try:
+        yield client
+    finally:
+        client.exit()
+        await pipe.stop()
+
+
+class SftpPipe:
+    """What asyncssh's SFTP client wants of a connection, a reader, a writer and a channel."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        self.logger = asyncssh.logger
+        self.channel = self
+        self.readexactly = process.stdout.readexactly
+        self._stdin = process.stdin
+        self._task: asyncio.Task[None] | None = None
+
+    def create_task(self, work: Coroutine[None, None, None], _: object = None) -> None:
+        """The reader of answers."""
+        self._task = asyncio.create_task(work)
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        """Nothing is known of the server."""
+        return default
+
+    def write(self, data: bytes) -> None:
+        """Bytes of a request."""
+        with suppress(OSError):
+            self._stdin.write(data)
+
+    def is_closing(self) -> bool:
+        """Whether requests can still be sent."""
+        return self._stdin.is_closing()
+
+    def write_eof(self) -> None:
+        """No further request."""
+        self._stdin.close()
+
+    def close(self) -> None:
+        """No further request."""
+        self._stdin.close()
+
+    async def stop(self) -> None:
+        """Stop reading answers."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)

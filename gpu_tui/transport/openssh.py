@@ -15,16 +15,15 @@ import signal
 import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import asyncssh
-from asyncssh.sftp import start_sftp_client
 
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.parse.lines import clean
 from gpu_tui.transport.access import Route, openssh_missing
+from gpu_tui.transport.asyncssh_private import sftp_over
 from gpu_tui.transport.base import (
     SPARE_LINES,
     ChannelRefused,
@@ -41,7 +40,7 @@ from gpu_tui.transport.base import (
 )
 from gpu_tui.transport.channels import closing, guarded
 from gpu_tui.transport.files import SftpFiles
-from gpu_tui.transport.openssh_session import Session, SftpPipe
+from gpu_tui.transport.openssh_session import Session
 from gpu_tui.transport.openssh_words import (
     Said,
     config_text,
@@ -57,7 +56,6 @@ STREAMS = SESSIONS - 2  # one place stays free for programs that end, one for fi
 PLACE_SECONDS = 5.0
 CLOSE_SECONDS = 2.0
 END_SECONDS = 0.5  # for an ssh that was told to end
-SFTP_VERSION = 3
 
 
 async def connect(access: SshAccess, chain: Sequence[Route], why: str) -> OpenSshConnection:
@@ -229,20 +227,15 @@ class OpenSshConnection:
     @asynccontextmanager
     async def files(self) -> AsyncIterator[FileAccess]:
         """SFTP through one more session."""
-        async with self._session("sftp", "", subsystem=True) as session:
-            pipe: Any = SftpPipe(session.process)
-            loop = asyncio.get_running_loop()
+        async with (
+            self._session("sftp", "", subsystem=True) as session,
+            AsyncExitStack() as stack,
+        ):
             try:
-                client = await start_sftp_client(
-                    pipe, loop, "replace", pipe, pipe, None, "strict", SFTP_VERSION
-                )
+                client = await stack.enter_async_context(sftp_over(session.process))
             except (asyncssh.Error, OSError, EOFError):
                 raise await session.refusal() from None
-            try:
-                yield SftpFiles(client)
-            finally:
-                client.exit()
-                await pipe.stop()
+            yield SftpFiles(client)
 
     @asynccontextmanager
     async def _session(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import suppress
-
-from asyncssh.logging import logger
 
 from gpu_tui.transport.base import ChannelRefused, LinkError, LinkLost
 from gpu_tui.transport.channels import STDERR_CAP
@@ -84,47 +82,3 @@ class Session:
         await self.process.wait()
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-
-
-class SftpPipe:
-    """What asyncssh's SFTP client wants of a connection, a reader, a writer and a channel."""
-
-    def __init__(self, process: Process) -> None:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        self.logger = logger
-        self.channel = self
-        self.readexactly = process.stdout.readexactly
-        self._stdin = process.stdin
-        self._task: asyncio.Task[None] | None = None
-
-    def create_task(self, work: Coroutine[None, None, None], _: object = None) -> None:
-        """The reader of answers."""
-        self._task = asyncio.create_task(work)
-
-    def get_extra_info(self, name: str, default: object = None) -> object:
-        """Nothing is known of the server."""
-        return default
-
-    def write(self, data: bytes) -> None:
-        """Bytes of a request."""
-        with suppress(OSError):
-            self._stdin.write(data)
-
-    def is_closing(self) -> bool:
-        """Whether requests can still be sent."""
-        return self._stdin.is_closing()
-
-    def write_eof(self) -> None:
-        """No further request."""
-        self._stdin.close()
-
-    def close(self) -> None:
-        """No further request."""
-        self._stdin.close()
-
-    async def stop(self) -> None:
-        """Stop reading answers."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)

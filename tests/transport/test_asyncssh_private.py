@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ from boxes import Sshd
 from faults.wire import Wire, behind
 
 from gpu_tui.transport import asyncssh_private, keepalive, ssh
-from gpu_tui.transport.base import LinkError, arrived
+from gpu_tui.transport.base import ChannelRefused, LinkError, arrived
 from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.inbound import Inbound
 from gpu_tui.transport.keepalive import Keepalive
@@ -117,6 +118,27 @@ async def test_this_asyncssh_has_every_part(
         assert channel.get_recv_window() == 65_536
     assert await connection.round_trip() > 0
     assert logged(caplog) == []
+    await connection.close()
+
+
+async def test_without_sftp_over_pipes_no_files_are_read_over_the_users_ssh(
+    box: Sshd,
+    transport: SshTransport,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    access = replace(box.ssh_access, transport="openssh")
+    connection = await transport.connect(box.instance(ssh=access))
+    async with connection.files() as files:
+        assert isinstance(await files.walk("~/"), list)
+    assert logged(caplog) == []
+    monkeypatch.delattr(asyncssh.sftp, "start_sftp_client")
+    for _ in range(2):
+        with pytest.raises(ChannelRefused, match="no files"):
+            await connection.files().__aenter__()
+    assert (await connection.run("echo on\n", limit=60)).stdout == b"on\n"
+    (said,) = logged(caplog)
+    assert "start_sftp_client" in said
     await connection.close()
 
 
