@@ -65,12 +65,39 @@ _VALUES = {
     for name in names.split()
 }
 # Without such a value ssh refuses the file, also in a block for another host.
-_TAKEN_BY_SSH = {
+TAKEN_BY_SSH = {
     **{name: values for name, values in _VALUES.items() if values in (_FLAG, _FAMILY)},
+    **dict.fromkeys(
+        [
+            "batchmode",
+            "checkhostip",
+            "clearallforwardings",
+            "enableescapecommandline",
+            "enablesshkeysign",
+            "exitonforwardfailure",
+            "forkafterauthentication",
+            "forwardx11",
+            "forwardx11trusted",
+            "gatewayports",
+            "gssapidelegatecredentials",
+            "hashknownhosts",
+            "nohostauthenticationforlocalhost",
+            "permitlocalcommand",
+            "stdinnull",
+            "streamlocalbindunlink",
+            "visualhostkey",
+        ],
+        _FLAG,
+    ),
+    "connectionattempts": _NUMBER,
     "connecttimeout": _TIME,
+    "numberofpasswordprompts": _NUMBER,
     "port": "[1-9][0-9]{0,4}",
     "pubkeyauthentication": f"{_FLAG}|(?i:unbound|host-bound)",
     "serveraliveinterval": _TIME,
+    "stricthostkeychecking": f"{_FLAG}|(?i:ask|off|accept-new)",
+    "updatehostkeys": f"{_FLAG}|(?i:ask)",
+    "verifyhostkeydns": f"{_FLAG}|(?i:ask)",
 }
 # Keywords of any OpenSSH, also those that it only warns of, that change nothing here. A name in no table is misspelt.
 _UNUSED = """\
@@ -219,7 +246,7 @@ class _Check:
             raise line.refused(f"no argument after {line.name}")
         elif len(line.words) > 1 and line.name not in _SEVERAL.split():
             raise line.refused(f"too many arguments after {line.name}")
-        elif not re.fullmatch(_TAKEN_BY_SSH.get(line.name, "(?s:.*)"), line.words[0]):
+        elif not re.fullmatch(TAKEN_BY_SSH.get(line.name, "(?s:.*)"), line.words[0]):
             raise line.refused(f"bad value of {line.name}: {clean(line.words[0])}")
 
     def _need_readable(self, line: Line) -> None:

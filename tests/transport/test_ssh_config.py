@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -162,7 +163,8 @@ NO_CONFIG = {
 REFUSED_BY_BOTH = (
     "Port 70000", "Port -1", "Port 0", "Port 2_2", "ConnectTimeout -1", "ConnectTimeout 1x",
     "User 'me", "Include {path}", "ProxyJump h:99999", "ProxyJump h:²",
-    "ProxyJump h:x", "User", "HostName a b", "Compression maybe", "AddressFamily ipv4",
+    "ProxyJump h:x", "User", "HostName a b", "Compression maybe", "AddressFamily ipv4", "StrictHostKeyChecking maybe",
+    "BatchMode 1", "NumberOfPasswordPrompts x",
 )  # fmt: skip
 
 
@@ -213,6 +215,25 @@ def test_it_may_stand_in_a_block_for_another_host(
 def test_a_jump_next_to_a_command_is_for_ssh(text: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigRefused, match="ProxyJump and ProxyCommand for box"):
         resolve(read(tmp_path / "config", text))
+
+
+VALUES = ("NO", "ask", "7", "1h2m", "maybe")
+
+
+@needs_ssh
+def test_a_value_that_ssh_refuses_is_refused(tmp_path: Path) -> None:
+    """In a block for another host, where nothing but the form of the value counts."""
+    path, wrong = tmp_path / "config", []
+    for name, value in product(ssh_config.TAKEN_BY_SSH, VALUES):
+        access = read(path, f"Host other\n {name} {value}\n")
+        done = subprocess.run(["ssh", "-G", "-F", path, "box"], capture_output=True)
+        try:
+            resolve(access)
+            taken = True
+        except ConfigRefused:
+            taken = False
+        wrong += [] if taken is (done.returncode == 0) else [(name, value, done.stderr)]
+    assert wrong == []
 
 
 @needs_ssh
