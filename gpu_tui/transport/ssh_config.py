@@ -1,18 +1,15 @@
-"""Reads ssh_config where no OpenSSH client is installed: asyncssh's reader, with OpenSSH's keywords in front of it.
+"""Reads ssh_config where no OpenSSH client is installed: asyncssh's reader, with a check of each line before it.
 
-asyncssh passes over keywords that it does not know, and reads some lines otherwise than ssh(1) does. So every line is
-checked first: what ssh refuses is refused, and so is what only ssh would read right and may concern the host. Blocks
-on files.
+asyncssh passes over keywords that it does not know, and reads some lines otherwise than ssh(1) does. So a line that ssh
+refuses is refused, and so is one that only ssh reads right, unless it is for another host. Blocks on files.
 """
 
 from __future__ import annotations
 
 import glob
-import os
 import re
 import shlex
 import socket
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,102 +23,12 @@ from gpu_tui.places import user_name
 from gpu_tui.transport.base import LinkError
 from gpu_tui.transport.pattern import patterns
 from gpu_tui.transport.read_files import note
+from gpu_tui.transport.ssh_keywords import KNOWN, READ, SEVERAL, TAKEN_BY_SSH, VALUES
 from gpu_tui.transport.ssh_options import FAMILIES, Options
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 INCLUDED_DEEP = 16  # files in files, as ssh allows
 
-_FLAG, _NUMBER, _SOME = "(?i:yes|no|true|false)", "[0-9]+", "(?!(?i:none)$).+"
-_FAMILY, _TIME = "(?i:any|inet6?)", "(?i:none|([0-9]+[smhdw])*[0-9]*)"
-# Keywords that asyncssh reads, by the values that it reads as ssh does: its tokens and variables, no `none`, no `~USER`.
-_READ = {
-    _FLAG: """ChallengeResponseAuthentication Compression GSSAPIAuthentication HostbasedAuthentication IdentitiesOnly
-        KbdInteractiveAuthentication PasswordAuthentication PubkeyAuthentication TCPKeepAlive""",
-    _NUMBER: "ConnectTimeout Port",
-    _FAMILY: "AddressFamily",
-    _SOME: "BindAddress CASignatureAlgorithms Ciphers HostKeyAlgorithms KexAlgorithms MACs User",
-    "(?!(?i:none)$)[^%]+": "HostKeyAlias",
-    ".+": "GlobalKnownHostsFile PKCS11Provider PreferredAuthentications",
-    "[^%]+": "ProxyJump",
-    "[^%$]+": "UserKnownHostsFile",
-    "([^%$A-Z]|%[h%])+": "Hostname",
-    r"([^%$]|%[hnpr]|\$(?!\{))+": "ProxyCommand",
-    r"(?!~[^/])([^%$]|%[dhiLlnpru]|\$\{\w+\}|\$(?!\{))+": "CertificateFile IdentityAgent IdentityFile",
-}
-# Keywords that only ssh follows, by the values that change nothing.
-_OPENSSH_ONLY = {
-    "none": "BindInterface IdentityFile2 KnownHostsCommand RevokedHostKeys SmartcardDevice",
-    "no|false": "CanonicalizeHostname ProxyUseFdpass",
-    "yes|true": "DSAAuthentication SkeyAuthentication TISAuthentication",
-    "[+^].+": "PubkeyAcceptedAlgorithms PubkeyAcceptedKeyTypes",
-    "1024": "RequiredRSASize",
-    "internal": "SecurityKeyProvider",
-    _NUMBER: "ServerAliveCountMax ServerAliveInterval",
-}
-_VALUES = {
-    name.lower(): values
-    for table in (_READ, _OPENSSH_ONLY)
-    for values, names in table.items()
-    for name in names.split()
-}
-# Without such a value ssh refuses the file, also in a block for another host.
-TAKEN_BY_SSH = {
-    **{name: values for name, values in _VALUES.items() if values in (_FLAG, _FAMILY)},
-    **dict.fromkeys(
-        [
-            "batchmode",
-            "checkhostip",
-            "clearallforwardings",
-            "enableescapecommandline",
-            "enablesshkeysign",
-            "exitonforwardfailure",
-            "forkafterauthentication",
-            "forwardx11",
-            "forwardx11trusted",
-            "gatewayports",
-            "gssapidelegatecredentials",
-            "hashknownhosts",
-            "nohostauthenticationforlocalhost",
-            "permitlocalcommand",
-            "stdinnull",
-            "streamlocalbindunlink",
-            "visualhostkey",
-        ],
-        _FLAG,
-    ),
-    "connectionattempts": _NUMBER,
-    "connecttimeout": _TIME,
-    "numberofpasswordprompts": _NUMBER,
-    "port": "[1-9][0-9]{0,4}",
-    "pubkeyauthentication": f"{_FLAG}|(?i:unbound|host-bound)",
-    "serveraliveinterval": _TIME,
-    "stricthostkeychecking": f"{_FLAG}|(?i:ask|off|accept-new)",
-    "updatehostkeys": f"{_FLAG}|(?i:ask)",
-    "verifyhostkeydns": f"{_FLAG}|(?i:ask)",
-}
-# Keywords of any OpenSSH, also those that it only warns of, that change nothing here. A name in no table is misspelt.
-_UNUSED = """\
-addkeystoagent afstokenpassing batchmode canonicaldomains canonicalizefallbacklocal canonicalizemaxdots
-canonicalizepermittedcnames channeltimeout checkhostip cipher clearallforwardings compressionlevel connectionattempts
-controlmaster controlpath controlpersist dynamicforward enableescapecommandline enablesshkeysign escapechar
-exitonforwardfailure fallbacktorsh fingerprinthash forkafterauthentication forwardagent forwardx11 forwardx11timeout
-forwardx11trusted gatewayports globalknownhostsfile2 gssapiclientidentity gssapidelegatecredentials gssapikexalgorithms
-gssapikeyexchange gssapirenewalforcesrekey gssapiserveridentity gssapitrustdns hashknownhosts
-hostbasedacceptedalgorithms hostbasedkeytypes ignoreunknown ipqos kbdinteractivedevices keepalive
-kerberosauthentication kerberostgtpassing localcommand localforward loglevel logverbose
-nohostauthenticationforlocalhost numberofpasswordprompts obscurekeystroketiming permitlocalcommand permitremoteopen
-protocol refuseconnection rekeylimit remotecommand remoteforward requesttty rhostsauthentication rhostsrsaauthentication
-rsaauthentication sendenv sessiontype setenv stdinnull streamlocalbindmask streamlocalbindunlink stricthostkeychecking
-syslogfacility tag tunnel tunneldevice updatehostkeys useblacklistedkeys useprivilegedport userknownhostsfile2
-useroaming usersh verifyhostkeydns versionaddendum visualhostkey warnweakcrypto xauthlocation
-"""
-KNOWN = frozenset({"host", "match", "include", *_VALUES, *_UNUSED.split()}) | (
-    {"usekeychain"} if sys.platform == "darwin" else frozenset()
-)
-_SEVERAL = """\
-canonicaldomains canonicalizepermittedcnames channeltimeout dynamicforward globalknownhostsfile host include ipqos
-localforward logverbose match permitremoteopen rekeylimit remoteforward sendenv setenv userknownhostsfile
-"""  # keywords with more than one argument
 _COMMANDS = ("knownhostscommand", "localcommand", "proxycommand", "remotecommand")
 _BLOCKS = ("host", "match")
 _CRITERIA = ("host", "originalhost", "user", "localuser")
@@ -146,9 +53,7 @@ class Line:
     name: str
     rest: str
     words: tuple[str, ...]
-    exact: (
-        bool | None
-    )  # whether asyncssh finds the same words; None where it refuses the file for the line
+    exact: bool | None  # whether asyncssh finds the same words; None where it refuses the line
 
     def refused(self, why: str, next: str = "correct the ssh config") -> ConfigRefused:
         """The error for this line."""
@@ -206,6 +111,7 @@ class _Check:
         self._has_match = False  # above, so that it is not known whether a line counts
         self._has_token = False  # a path or command with what HostName, Port or User say,
         self._replaced = False  # and asyncssh has replaced that at the end of a file
+        self._base = Path()  # where Include looks
         self._before: list[str] = []
 
     def files(self, path: str) -> list[str]:
@@ -215,6 +121,7 @@ class _Check:
         them again.
         """
         self._before = []
+        self._base = Path("/etc/ssh" if path == SYSTEM_CONFIG else "~/.ssh").expanduser()
         self._file(path)
         return [*self._before, path]
 
@@ -244,7 +151,7 @@ class _Check:
                 raise line.refused(f"Bad configuration option: {clean(line.name)}")
         elif not line.words:
             raise line.refused(f"no argument after {line.name}")
-        elif len(line.words) > 1 and line.name not in _SEVERAL.split():
+        elif len(line.words) > 1 and line.name not in SEVERAL:
             raise line.refused(f"too many arguments after {line.name}")
         elif not re.fullmatch(TAKEN_BY_SSH.get(line.name, "(?s:.*)"), line.words[0]):
             raise line.refused(f"bad value of {line.name}: {clean(line.words[0])}")
@@ -256,7 +163,7 @@ class _Check:
             if self._has_match:
                 raise line.only_ssh()
             self._ignored = self._ignored or value.lower()
-        if not re.fullmatch(_VALUES.get(line.name, "(?s:.*)"), value):
+        if not re.fullmatch(VALUES.get(line.name, "(?s:.*)"), value):
             raise line.only_ssh()
         if self._replaced and line.name in ("hostname", "port", "user"):
             raise line.only_ssh()
@@ -295,23 +202,17 @@ class _Check:
                     raise line.only_ssh() from None
                 continue
             root = Path(path.anchor) if path.anchor else Path("~/.ssh").expanduser()
-            wanted = os.path.join(
-                os.path.dirname(line.file) if line.file == SYSTEM_CONFIG else root, path
-            )
+            wanted = str(self._base / path)
             note(wanted)
             files = [name for name in sorted(glob.glob(wanted)) if Path(name).is_file()]
-            theirs = {
-                str(name) for name in root.glob(str(path).removeprefix("/")) if name.is_file()
-            }
-            several = len(files) > 1
-            if active and (
-                theirs != set(files) or (several and not head) or "%" in word or "$" in word
-            ):
+            theirs = {name for name in root.glob(str(path).removeprefix("/")) if name.is_file()}
+            plain = theirs == {*map(Path, files)} and not re.search("[%$]", word)
+            if active and not (plain and (head or len(files) < 2)):
                 raise line.only_ssh()
-            if several and active:
+            if head and active:
                 self._before += files
             for name in files:
-                self._file(name, active=active, depth=depth, twice=several)
+                self._file(name, active=active, depth=depth, twice=head)
 
 
 def read(
@@ -327,7 +228,7 @@ def read(
         None, files, False, False, False, user_name(), user or (), host, port or ()
     )
     unset = object()
-    found = ((name, config.get(name, unset)) for names in _READ.values() for name in names.split())
+    found = ((name, config.get(name, unset)) for names in READ.values() for name in names.split())
     options = {name.lower(): _as_words(value) for name, value in found if value is not unset}
     if "proxycommand" in options and options.get("proxyjump"):
         raise ConfigRefused(

@@ -17,7 +17,7 @@ from gpu_tui.core.fleet import SshAccess
 from gpu_tui.core.speech import Catalogue, speak, told
 from gpu_tui.language import catalogue
 from gpu_tui.transport import access as access_module
-from gpu_tui.transport import own_ssh, ssh_config
+from gpu_tui.transport import own_ssh, ssh_keywords
 from gpu_tui.transport.access import Route, resolve, routes_to
 from gpu_tui.transport.base import HostKeyRejected, LinkError
 from gpu_tui.transport.pattern import accepts
@@ -224,7 +224,7 @@ VALUES = ("NO", "ask", "7", "1h2m", "maybe")
 def test_a_value_that_ssh_refuses_is_refused(tmp_path: Path) -> None:
     """In a block for another host, where nothing but the form of the value counts."""
     path, wrong = tmp_path / "config", []
-    for name, value in product(ssh_config.TAKEN_BY_SSH, VALUES):
+    for name, value in product(ssh_keywords.TAKEN_BY_SSH, VALUES):
         access = read(path, f"Host other\n {name} {value}\n")
         done = subprocess.run(["ssh", "-G", "-F", path, "box"], capture_output=True)
         try:
@@ -263,14 +263,14 @@ def test_a_file_that_ssh_refuses_leads_nowhere(name: str, tmp_path: Path) -> Non
 def test_what_this_ssh_knows_is_no_misspelt_word(tmp_path: Path) -> None:
     """Also what it only warns of; and of what no ssh knows, what it was asked to ignore."""
     path = tmp_path / "config"
-    for word in ssh_config.KNOWN:
+    for word in ssh_keywords.KNOWN:
         path.write_text(f"Host other\n {word} 5\n")
         said = subprocess.run(["ssh", "-F", path, "-G", "box"], capture_output=True, text=True)
         if "Bad configuration option" in said.stderr:
             assert word in NEWER, word
     path.write_text("")
     printed = {line.split(" ")[0].lower() for line in ssh_prints(path).splitlines()}
-    assert printed <= ssh_config.KNOWN
+    assert printed <= ssh_keywords.KNOWN
     for words in ("IgnoreUnknown Prot", "IgnoreUnknown a,PR*\nPrim 4", "IgnoreUnknown *"):
         assert resolve(read(path, f"{words}\nHost box\n Prot 7\n Port 8\n")).port == 8
 
@@ -298,10 +298,11 @@ def test_includes_come_in_the_order_of_names_and_end_with_their_block(
         text = f"Host box\n Port {number}\n IdentityFile /k{number}\n Match all\n"
         (more / f"{number}.conf").write_text(text)
     (more / "user").write_text("User late\n")
-    text = f"Include {more}/?.conf\nHost nobody\n Include {more}/user\nHost box\n User own\n"
+    (more / "first").write_text("Compression yes\nPort 6\n")
+    text = f"Include {more}/first\nInclude {more}/?.conf\nHost nobody\n Include {more}/user\nHost box\n User own\n"
     without, by_ssh = both(read(tmp_path / "config", text), monkeypatch)
     assert without == by_ssh
-    assert (without["port"], without["identity_files"]) == (1, ("/k1", "/k2", "/k3", "/k4", "/k5"))
+    assert (without["port"], without["identity_files"]) == (6, ("/k1", "/k2", "/k3", "/k4", "/k5"))
 
 
 INCLUDES = {  # the config, what its Include finds, the line that is refused
@@ -311,6 +312,7 @@ INCLUDES = {  # the config, what its Include finds, the line that is refused
     "a token, and then its value": (
         "Include @/a\nHostName far\n", {"a": "IdentityFile /k/%h\n"}, "config line 2",
     ),
+    "relative to what others may set": ("Include @/a\n", {"a": "Match host x\nPort 7\n"}, "a line 1"),
     "itself": ("Include @/a\n", {"a": "Include @/a\n"}, "a line 1: too many files"),
 }  # fmt: skip
 
