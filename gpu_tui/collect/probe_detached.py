@@ -85,7 +85,7 @@ DETACHED = f"""
         unset IFS
         for line; do
             case $line in
-                */fd/0*" -> "*"pipe:["*) from=${{line##*pipe:[}}; from=${{from%%]*}} ;;
+                */fd/0*" -> "*"pipe:["*) from=${{line##*"pipe:["}}; from=${{from%%"]"*}} ;;
                 */fd/0*) from= ;;
                 *" -> "?/dev/* | *" -> "/dev/* | *pipe:* | *socket:* | *anon_inode* | *deleted*) ;;
                 */fd/[13]*" -> "*) [ -z "$from" ] || fed "$from" "${{line##* -> }}" ;;

@@ -207,7 +207,7 @@ FOUND = f"""
             dir=${{line##* -> ?}}
             dir=${{dir%?}}
             out=
-            case $line in */fd/1?" -> "*) dir=${{dir%/*}} out== ;; esac
+            case $line in */fd/1?" -> "*) dir=${{dir%/*}} out="=" ;; esac
             case $dir in
                 /dev | /dev/pts | /proc/* | "" | [!/]* | *deleted* | *\\\\* | *"'"*) continue ;;
             esac

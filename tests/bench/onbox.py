@@ -1,7 +1,6 @@
 """What a box pays for being watched: processor, processes and files, and what stays behind.
 
-A real sshd runs the sampler under python and under each shell (which then finds no better one), with a
-tail of a log and without, watched by the real supervisor at 1 Hz, all of them at the same time, each
+A real sshd runs the sampler under each shell, with a tail of a log and without, for one card and for eight, watched by the real supervisor at 1 Hz, all of them at the same time, each
 among processes of its own, of which `IDLE` sleep: what others start here is not in its table. Three parts:
 
 - processor: the sampler's processes are moved into a cgroup of their own and its clock is read; sshd's
@@ -41,13 +40,7 @@ from gpu_tui.core.events import Event, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
 from gpu_tui.transport.ssh import SshTransport
 
-SHELLS = {
-    "python": "dash -s",
-    "bash": "bash -s",
-    "dash": "dash -s",
-    "busybox": "busybox ash -s",
-}
-PROGRAMS = {"python": "/usr/bin/python3"}
+SHELLS = {"dash": "dash -s", "bash": "bash -s", "busybox": "busybox ash -s", "ksh": "ksh -s"}
 SETTLE = 12.0  # seconds from the first reading to the start of a measurement
 AT_ONCE = 5  # clients that live at the same time, before they are killed
 CGROUPS = (  # where cgroups are made, and the file with the clock: version 1, version 2
@@ -77,20 +70,23 @@ ALONE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 def measure(seconds: float = 60.0, kills: int = 50) -> dict[str, object]:
     """Every shell, with one tail and without, as a table of one line each."""
     alone = ALONE if subprocess.run([*ALONE, "true"], check=False).returncode == 0 else ()
-    shells = [shell for shell in SHELLS if shutil.which(PROGRAMS.get(shell, shell))]
+    shells = [shell for shell in SHELLS if shutil.which(shell)]
     rows: dict[str, object] = {
         shell: f"not measured: there is no {shell} here" for shell in SHELLS if shell not in shells
     }
     running = {
-        (shell, tail): _started(alone, "one", shell, "tail" if tail else "", str(seconds))
+        (shell, tail, cards): _started(
+            alone, "one", shell, "tail" if tail else "", str(seconds), str(cards)
+        )
         for shell in shells
-        for tail in (False, True)
+        for tail, cards in ((False, 1), (True, 1), (False, 8))
     }
-    for (shell, tail), process in running.items():
+    for (shell, tail, cards), process in running.items():
         got = Cost(*_said(process))
         spawns = "?" if got.spawns is None else f"{got.spawns:.2f}"
         written = "?" if got.written is None else str(got.written)
-        rows[f"{shell}, sampler{' and one tail' if tail else ''}"] = (
+        what = f"{shell}, {cards} card{'s' if cards > 1 else ''}, sampler"
+        rows[f"{what}{' and one tail' if tail else ''}"] = (
             f"{got.core:.3%} of a core (sshd {got.sshd:.3%}), {spawns} spawns/s, "
             f"{written} files opened for writing"
         )
@@ -123,11 +119,11 @@ def _said(process: subprocess.Popen[bytes]) -> Any:
     return json.loads(said)
 
 
-def measure_cost(shell: str, tail: bool, seconds: float) -> Cost:
+def measure_cost(shell: str, tail: bool, seconds: float, cards: int = 1) -> Cost:
     """What one costs in steady state; then what it starts, for 2/3 of the time under strace."""
     idle = [subprocess.Popen(["sleep", "infinity"]) for _ in range(IDLE)]
     try:
-        with _box(shell) as box:
+        with _box(shell, cards=cards) as box:
             core, sshd = asyncio.run(_processor(box, seconds, tail))
             if not shutil.which("strace"):
                 return Cost(core, sshd, None, None)
@@ -177,7 +173,7 @@ def left_after_kills(shell: str, times: int) -> int:
 
 
 @contextmanager
-def _box(shell: str, nvidia_smi: str = "") -> Iterator[Sshd]:
+def _box(shell: str, nvidia_smi: str = "", cards: int = 1) -> Iterator[Sshd]:
     with tempfile.TemporaryDirectory() as directory:
         tools = Path(directory) / "tools"
         tools.mkdir()
@@ -190,11 +186,9 @@ def _box(shell: str, nvidia_smi: str = "") -> Iterator[Sshd]:
             env={"PATH": f"{directory}/box/bin:{tools}:/usr/sbin:/usr/bin:/sbin:/bin"},
             extra=f"ForceCommand exec {' '.join(words)}\n",
         )
-        (box.bin / "nvidia-smi").symlink_to(nvidia_smi or _stand_in(box.bin))
-        if shell in ("dash", "busybox"):
+        (box.bin / "nvidia-smi").symlink_to(nvidia_smi or _stand_in(box.bin, cards))
+        if shell != "bash":  # what follows the log hands over to one
             box.program("bash", "#!/bin/sh\nexit 1\n")
-        if shell != "python":
-            (box.bin / "python3").symlink_to(str(shutil.which("false")))
         (box.home / "queue.txt").write_text("configs/no_aug.yaml reconstruction 5\n")
         (box.home / "queue.log").write_text("one line\n")
         try:
@@ -203,12 +197,12 @@ def _box(shell: str, nvidia_smi: str = "") -> Iterator[Sshd]:
             box.close()
 
 
-def _stand_in(where: Path) -> str:
+def _stand_in(where: Path, cards: int) -> str:
     if (cc := shutil.which("cc")) is None:
         return str(shutil.which("true"))
     called = where / CALLED
     called.touch()
-    words = [cc, "-O1", f'-DCALLED="{called}"', "-o", str(where / "stand-in")]
+    words = [cc, "-O1", f'-DCALLED="{called}"', f"-DCARDS={cards}", "-o", str(where / "stand-in")]
     subprocess.run([*words, str(Path(__file__).with_name("onbox_nvidia_smi.c"))], check=True)
     return str(where / "stand-in")
 
@@ -355,7 +349,7 @@ async def _counted(box: Sshd, seconds: float, tail: bool) -> tuple[float, int]:
 _CALL = re.compile(r"(\d+) +([\d.]+) (?:<\.\.\. )?(\w+)(.*?)(?: = (-?\d+).*)?$")
 _WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|^\((?!.*O_RDONLY)")
 # Of the second a pipe of its own; the last is the stand-in's.
-_HARMLESS = re.compile(rf'"(/dev/(null|tty)|/proc/\d+/fd/\d|[^"]*/{CALLED})"')
+_HARMLESS = re.compile(rf'"(/dev/(null|tty)|/proc/(self|\d+)/fd/\d|[^"]*/{CALLED})"')
 
 
 def _read(text: str, began: float, ended: float) -> tuple[float, int]:
@@ -402,7 +396,9 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["client"]:
         asyncio.run(_client(*sys.argv[2:6]))
     elif sys.argv[1:2] == ["one"]:
-        print(json.dumps(astuple(measure_cost(sys.argv[2], bool(sys.argv[3]), float(sys.argv[4])))))
+        shell, tail, seconds, cards = sys.argv[2:6]
+        cost = measure_cost(shell, bool(tail), float(seconds), int(cards))
+        print(json.dumps(astuple(cost)))
     elif sys.argv[1:2] == ["real"]:
         print(json.dumps(with_the_cards_own(sys.argv[2], float(sys.argv[3]))))
     elif sys.argv[1:2] == ["kills"]:

@@ -1,6 +1,6 @@
-/* Stands for nvidia-smi on the box of onbox.py: one card that is in use, printed at once and, with --loop-ms=,
+/* Stands for nvidia-smi on the box of onbox.py: cards that are in use, printed at once and, with --loop-ms=,
  * again and again, as the real one does (it flushes after each look). Asked for anything else it says nothing.
- * Each call adds a byte to the file CALLED. */
+ * Each call adds a byte to the file CALLED. CARDS: how many cards. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const char row[] =
-    "0, GPU-11111111-aaaa-4bbb-8ccc-000000000000, 45, 9216, 24564, 62, 310.55, 450.00, 2520, 3105, "
+    "%d, GPU-11111111-aaaa-4bbb-8ccc-00000000000%d, 45, 9216, 24564, 62, 310.55, 450.00, 2520, 3105, "
     "0, Not Active, Not Active, Not Active, Not Active, Not Active, NVIDIA L40S\n";
 
 int main(int argc, char **argv)
@@ -24,7 +24,8 @@ int main(int argc, char **argv)
         if (strncmp(argv[i], "--loop-ms=", 10) == 0)
             every = atol(argv[i] + 10);
     do {
-        fputs(row, stdout);
+        for (int card = 0; card < CARDS; card++)
+            printf(row, card, card);
         fflush(stdout);
         usleep(every * 1000);
     } while (every);

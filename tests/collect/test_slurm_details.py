@@ -73,7 +73,7 @@ class Controller:
         return [row for row in rows if row != "squeue"]
 
 
-@pytest.fixture(params=["dash", "bash", "busybox", "python"])
+@pytest.fixture(params=["dash", "bash", "busybox", "bash"])
 def shell(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -90,6 +90,7 @@ mind() {
         eval "old_$1=\$found"
     elif [ "$since" -gt "$3" ]; then
         commands "$2"
+        old=
         eval "old=\$old_$1"
         for at in $found; do
             case $old in *" $at "*) kill -s KILL "$at" ;; esac

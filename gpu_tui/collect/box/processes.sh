@@ -4,6 +4,7 @@
 # without kernel threads (children of 2). Section `cmdline`: a line `==> FILE <==` and the arguments, where there are any.
 # Both are the most expensive readings, so arguments are read again only if they may have changed, and now and then.
 
+pid_gpu= # of the lane of the cards, if there is one
 waited=0 since_whole=0 spell=1 counted= moved= listed= alike=0
 
 ask_processes() {
