@@ -199,7 +199,7 @@ def test_a_line_that_only_ssh_reads_is_refused_by_its_place(name: str, tmp_path:
         if not text.startswith(("Host", "Match")) and "'" not in text
     ],
 )
-def test_it_may_stand_in_a_block_for_another_host(
+def test_such_a_line_for_another_host_does_no_harm(
     block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = block.splitlines()[0]
