@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -144,7 +143,7 @@ def _boxes(checkout: Path, env: dict[str, str]) -> Iterator[tuple[Path, str]]:
                     return
             raise RuntimeError("the demo has ended")
         finally:
-            demo.send_signal(signal.SIGINT)
+            demo.terminate()
 
 
 if __name__ == "__main__":
