@@ -18,7 +18,7 @@ APT := openssh-server openssh-client tmux procps busybox rsync librsvg2-bin font
 
 # What a test skips without: a browser (160 MB), further shells, links that can be cut, another ssh server. Not every
 # system has them by these names.
-APT_MORE := chromium zsh fish tcsh iproute2 nftables dropbear-bin
+APT_MORE := chromium zsh fish tcsh ksh shellcheck iproute2 nftables dropbear-bin
 
 # Libraries of which private parts are used, and the tests of these. `make test` runs with the newest version that
 # pyproject.toml allows, as pip installs it; `make lowest` runs these tests with the lowest. To add a library, add its

@@ -6,7 +6,7 @@ among processes of its own, of which `IDLE` sleep: what others start here is not
 - processor: the sampler's processes are moved into a cgroup of their own and its clock is read; sshd's
   own share is told apart. Without such a cgroup, the ticks of /proc are summed up (coarse).
 - processes started and files opened for writing: counted by strace, in a run of their own.
-- what is left ten seconds after the client was killed with SIGKILL, many times.
+- what is left five seconds after the client was killed with SIGKILL, many times.
 
 The box's nvidia-smi is a small program of ours (without a compiler `true`); how often it was called is counted,
 and its share is taken off. What it takes to start it is not. On a machine with a card one more row tells what the sampler takes with the card's own.
@@ -99,7 +99,7 @@ def measure(seconds: float = 60.0, kills: int = 50) -> dict[str, object]:
     )
     for shell in shells[:1]:
         left = _said(_started(alone, "kills", shell, str(kills)))
-        rows[f"{shell}, processes left 10 s after {kills} x kill -9"] = left
+        rows[f"{shell}, processes left 5 s after {kills} x kill -9"] = left
     return rows
 
 
@@ -154,7 +154,7 @@ def _nvidia_smi() -> str:
 
 
 def left_after_kills(shell: str, times: int) -> int:
-    """How many processes of the box live ten seconds after the last of so many killed clients."""
+    """How many processes of the box live five seconds after the last of so many killed clients."""
     with _box(shell) as box:
         words = [sys.executable, "-m", "bench.onbox", "client", str(box.port)]
         words += [str(box.known_hosts), str(box.identity), str(box.config)]
@@ -169,7 +169,7 @@ def left_after_kills(shell: str, times: int) -> int:
                 client.send_signal(signal.SIGKILL)
                 client.wait()
                 client.stdout.close()
-        return len(box.wait_idle(10.0))
+        return len(box.wait_idle(5.0))
 
 
 @contextmanager

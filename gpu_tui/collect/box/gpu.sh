@@ -89,32 +89,36 @@ ask_mig() {
     mig=$mig$newline$out
 }
 
-# Of the rows in $out: the memory in use on each card, into $in_use, and into $steady the beginning of each row and
-# how many of its fields hold no number. $steady is empty where a card is not in use.
+# Of the rows in $out: the memory in use on each card, into $in_use, and into $steady the $kind of each row.
+# $steady is empty where a card is not in use.
 weigh_cards() {
     in_use= steady= idle=
     [ "${#out}" -lt 65536 ] || return 0
     IFS=$newline
     set -f
     for row in $out; do
-        weigh "$row"
-        steady=$steady$begins$unknown$newline
+        IFS=,
+        set -- $row
+        index=$1 uuid=$2 share=$3 used=$4 rest=${row#*,*,*,*,}
+        weigh
+        steady=$steady$kind$newline
     done
     set +f
     unset IFS
     [ -z "$idle" ] || steady=
 }
 
-weigh() { # ROW; changes IFS
-    row=$1 IFS=,
-    set -- $row
-    begins="$1,$2," used=${4# }
-    in_use="$in_use $used"
+# A row, in fields. Its $kind is how it begins, and how many of its fields hold no number. Changes IFS.
+weigh() {
+    kind=$index,$uuid in_use="$in_use $used"
     case $used in
-        '' | *[!0-9]* | ??????????*) idle=1 ;;
+        ' ' | *[!\ 0-9]* | ???????????* | '') idle=1 ;;
         *) [ "$used" -gt "$in_use_least" ] || idle=1 ;;
     esac
-    IFS=[
-    set -- $row
-    unknown=$#
+    case $share$rest in
+        *'['*)
+            IFS=[
+            set -- $share,$rest
+            kind=$kind[$# ;;
+    esac
 }

@@ -101,10 +101,13 @@ next_look() {
     fi
     set -f
     while [ -n "$expected" ]; do
-        IFS= read -r row <&4 || break
-        weigh "$row"
-        [ "$begins$unknown" = "${expected%%"$newline"*}" ] || break
-        expected=${expected#*"$newline"} rows=$rows$row$newline
+        IFS=, read -r index uuid share used rest <&4 || break
+        weigh
+        case $expected in
+            "$kind$newline"*) expected=${expected#"$kind$newline"} ;;
+            *) break ;;
+        esac
+        rows=$rows$index,$uuid,$share,$used,$rest$newline
     done
     set +f
     unset IFS

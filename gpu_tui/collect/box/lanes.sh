@@ -19,6 +19,10 @@ start_lanes() {
         lane "$1" "$4" &
         eval "pid_$1=\$! since_$1= waits_$1="
         lane_pids="$lane_pids $!"
+        case $1 in
+            gpu) ;;
+            *) minding="${minding}[ -z \"\$waits_$1\" ] && [ ! -e /proc/$!/fd/7 ] || " ;; # nothing to do
+        esac
         minding="${minding}mind $1 $! $3$newline"
         rousing="${rousing}rouse $! $2$newline"
     done
@@ -78,10 +82,7 @@ mind() {
     else waits=
     fi
     eval "was=\$waits_$1 since=\$since_$1 waits_$1=\$waits"
-    if [ -z "$waits" ]; then
-        [ -z "$was" ] || eval "since_$1="
-        return
-    fi
+    [ -n "$waits" ] || return 0
     [ "$waits" = 7 ] || set -- "$1" "$2" "$loop_limit"
     [ "$waits" = "$was" ] || since=
     since=$((${since:-0} + 1))
