@@ -19,7 +19,7 @@ from gpu_tui.wiring.fleet import Room, open_fleet
 CHECK_LIMIT = 30.0
 LOOK_SECONDS = 0.1
 # Between two views while something is known to be missing: a view costs 2 ms of CPU time a box.
-VIEW_SECONDS = 1.0
+VIEW_SECONDS = 3.0
 # No line of history for this long, where nothing else tells that all of it is in.
 QUIET_SECONDS = 0.6
 SLOW_SECONDS = HANGS + 1.0  # the same while a log is still being read
