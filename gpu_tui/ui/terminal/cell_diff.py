@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.cells import get_character_cell_size, split_graphemes
 from rich.color import ColorSystem
@@ -167,21 +167,22 @@ class _Writer:
 # --- from segments to cells -----------------------------------------------------------------------
 
 
-def _runs(update: Iterable[object]) -> Iterator[tuple[int, int, list[Segment]]]:
+def _runs(update: Iterable[Any]) -> Iterator[tuple[int, int, list[Segment]]]:
     """(x, y, segments) of each piece of text that a move of the cursor begins."""
     x = y = -1
     run: list[Segment] = []
     for segment in update:
-        match segment:
-            case Segment(control=[(ControlType.CURSOR_MOVE_TO, int(left), int(top))]):
-                yield x, y, run
-                x, y, run = left, top, []
-            case Segment(text="\n"):  # the next piece begins with a move of its own
-                pass
-            case Segment(control=None) if y >= 0:
-                run.append(segment)
-            case _:
-                raise ValueError(f"not a place or its text: {segment!r}")
+        text, _, control = segment
+        if control:
+            yield x, y, run
+            ((kind, x, y),) = control
+            run = []
+            if kind is not ControlType.CURSOR_MOVE_TO:
+                raise ValueError(f"{kind} is no move of the cursor")
+        elif text != "\n":  # the next piece begins with a move of its own
+            if y < 0:
+                raise ValueError(f"no place for {text!r}")
+            run.append(segment)
     yield x, y, run
 
 
