@@ -59,8 +59,13 @@ tell() { put ">$mark $1 ${2%%"$newline"*}"; }
 
 # All lines of a small file of the kernel: lines KEY FILE
 lines() {
+    start=">$mark $1 "
     while IFS= read -r line || [ -n "$line" ]; do
-        put ">$mark $1 $line"
+        if [ $((${#held} + ${#line} + ${#start})) -lt "$piece" ]; then
+            held=$held$start$line$newline # as `put`, without the call: these are most of all lines
+        else
+            put "$start$line"
+        fi
         line=
     done <"$2"
 }

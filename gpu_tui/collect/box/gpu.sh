@@ -119,6 +119,6 @@ weigh() {
         *'['*)
             IFS=[
             set -- $share,$rest
-            kind=$kind[$# ;;
+            kind=${kind}[$# ;;
     esac
 }

@@ -78,6 +78,18 @@ read_clock() { # seconds since the machine started
     up=${up%.*}
 }
 
+put_rows() {
+    if [ $((${#held} + ${#rows})) -lt "$piece" ]; then
+        held=$held$rows # up to some 20 cards
+        return
+    fi
+    IFS=$newline
+    set -f
+    for row in $rows; do put "$row"; done
+    set +f
+    unset IFS
+}
+
 # The next look of the loop as section `query`. Fails where a call is needed instead.
 next_look() {
     [ -n "$steady" ] || return
@@ -107,7 +119,7 @@ next_look() {
             "$kind$newline"*) expected=${expected#"$kind$newline"} ;;
             *) break ;;
         esac
-        rows=$rows$index,$uuid,$share,$used,$rest$newline
+        rows="$rows>$mark $index,$uuid,$share,$used,$rest$newline"
     done
     set +f
     unset IFS
@@ -119,8 +131,7 @@ next_look() {
     fi
     left=$((left - 1))
     open query
-    out=$rows
-    text
+    put_rows
     close 0
     [ -z "$idle" ] || steady=
 }

@@ -75,6 +75,7 @@ commands() { # PID
 # It waits for a command while its fd 7 is open, for the next look of nvidia-smi's loop while its fd 8 or 9 is, by
 # turns: another fd is another look.
 mind() {
+    was=
     if [ -e "/proc/$2/fd/7" ]; then waits=7
     elif [ "$1" != gpu ]; then waits=
     elif [ -e "/proc/$2/fd/8" ]; then waits=8

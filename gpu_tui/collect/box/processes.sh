@@ -41,7 +41,7 @@ process_table() {
     there=" $* "
     # Our own clock may be a process, which is always another one.
     kids=
-    read -r kids <"$proc/$$/task/$$/children"
+    case $clock in sleep | tick) read -r kids <"$proc/$$/task/$$/children" ;; esac
     for kid in $kids; do
         case $there in *" $proc/$kid "*) there="${there%%" $proc/$kid "*} ${there#*" $proc/$kid "}" ;; esac
     done
