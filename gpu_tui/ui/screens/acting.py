@@ -77,7 +77,7 @@ class ActingCockpit(Cockpit):
             self.run_worker(self._visit(view.name, words), group="shell", exclusive=True)
 
     async def _visit(self, name: str, words: Sequence[str]) -> None:
-        self.app.notify(await visit(cast("TerminalApp[Any]", self.app), name, words), timeout=6)
+        self.app.notify(await visit(cast(TerminalApp[Any], self.app), name, words), timeout=6)
 
     def action_teardown(self) -> None:
         """Choose a verb, then climb its ladder."""

@@ -178,10 +178,10 @@ def _runs(update: Iterable[Any]) -> Iterator[tuple[int, int, list[Segment]]]:
             ((kind, x, y),) = control
             run = []
             if kind is not ControlType.CURSOR_MOVE_TO:
-                raise ValueError(f"{kind} is no move of the cursor")
+                raise ValueError(kind)
         elif text != "\n":  # the next piece begins with a move of its own
             if y < 0:
-                raise ValueError(f"no place for {text!r}")
+                raise ValueError(text)
             run.append(segment)
     yield x, y, run
 

@@ -46,7 +46,7 @@ def _begin_frames_at_once() -> None:
     """Otherwise a key waits for the next 1/60 s. Nothing here is animated, so this adds no frames."""
     module = import_module("textual.screen")
     if not isinstance(module.UPDATE_PERIOD, float):
-        raise TypeError("UPDATE_PERIOD is no number")
+        raise TypeError(module.UPDATE_PERIOD)
     vars(module)["UPDATE_PERIOD"] = 1 / FRAMES_A_SECOND
 
 
