@@ -1,8 +1,8 @@
 """The catalogue of what is sampled, as data: one row per metric.
 
 To add a metric: a reader in parse, a row here. A row's snippet is POSIX sh for the sampler's program; it
-may call what `program_prelude.PRELUDE` defines (`step`, `ask SECTION SECONDS COMMAND...`, `lines KEY FILE [NAME]`,
-`tell KEY TEXT`). Rows of one lane run one after another; what can hang without being killable (a dead
+may call the functions of `box/frame.sh` and `box/command.sh` (`step`, `ask SECTION SECONDS COMMAND...`,
+`lines KEY FILE [NAME]`, `tell KEY TEXT`). Rows of one lane run one after another; what can hang without being killable (a dead
 driver, a dead mount) has a lane of its own, and the lane "box" starts nothing that could.
 """
 

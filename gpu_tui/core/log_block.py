@@ -16,16 +16,15 @@ class LogBlock(Sequence[LogLine]):
 
     `items` are the lines, `told` those that were read at once, with their places: every line that
     is more than progress or nothing, and what the policy of the reader says of the rest. `read` makes
-    a line of an item, `show` only its text; whoever keeps items keeps these.
+    a line of an item.
     """
 
-    __slots__ = ("items", "read", "show", "told")
+    __slots__ = ("items", "read", "told")
 
     def __init__(
         self,
         items: list[Item],
         read: Callable[[bytes], LogLine],
-        show: Callable[[bytes], str],
         told: Iterable[tuple[int, LogLine]] | None = None,
     ) -> None:
         """`told` is found where it is not given."""
@@ -33,7 +32,7 @@ class LogBlock(Sequence[LogLine]):
         if told is None:
             told = [(place, item) for place, item in enumerate(items) if isinstance(item, LogLine)]
         self.told = tuple(told)
-        self.read, self.show = read, show
+        self.read = read
 
     def __len__(self) -> int:
         return len(self.items)
@@ -44,7 +43,7 @@ class LogBlock(Sequence[LogLine]):
     def __getitem__(self, place: slice) -> Sequence[LogLine]: ...
     def __getitem__(self, place: int | slice) -> LogLine | Sequence[LogLine]:
         if isinstance(place, slice):
-            return LogBlock(self.items[place], self.read, self.show)
+            return LogBlock(self.items[place], self.read)
         item = self.items[place]
         return self.read(item) if isinstance(item, bytes) else item
 

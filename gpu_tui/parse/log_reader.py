@@ -110,7 +110,7 @@ class LogReader:
             items.append(last)
         if len(told) == len(items):
             return tuple([line for _, line in told])
-        return LogBlock(items, read_line, show_line, told)
+        return LogBlock(items, read_line, told)
 
     def peek(self) -> tuple[LogLine, ...]:
         """The unfinished line as an open one, if any, with all that came of it."""
@@ -128,7 +128,7 @@ class LogReader:
         if len(chunk) > PIECE_CAP and max(map(len, lines)) >= PIECE_CAP:
             return None
         items: list[Item] = lines  # type: ignore[assignment]
-        return LogBlock(items, read_line, show_line)
+        return LogBlock(items, read_line)
 
     def judge(self, whole: LogBlock, samples: int = 0) -> Sequence[LogLine]:
         """What `feed` says of these lines."""
@@ -141,7 +141,7 @@ class LogReader:
         self._tracebacks.among(lines, read, read_line, show_line)  # type: ignore[arg-type]
         for place, line in read.items():
             items[place] = line
-        return LogBlock(items, read_line, show_line)
+        return LogBlock(items, read_line)
 
     def close(self) -> tuple[LogLine, ...]:
         """At the end of the stream: the unfinished line as a finished one."""

@@ -13,22 +13,20 @@ from contextvars import ContextVar
 
 
 class Limit:
-    """One limit that runs. It stands still as long as any question holds it: `stood` are those seconds so far."""
+    """One limit that runs. It stands still as long as any question holds it."""
 
     def __init__(self, timeout: asyncio.Timeout, seconds: float) -> None:
         self._timeout = timeout
         self._left = seconds
         self._held = 0
-        self._since = 0.0
-        self.stood = 0.0
 
     def hold(self) -> None:
         """Stand still."""
         self._held += 1
         if self._held > 1:
             return
-        now = self._since = asyncio.get_running_loop().time()
         if not self._timeout.expired():
+            now = asyncio.get_running_loop().time()
             ends = self._timeout.when()
             self._left = self._left if ends is None else max(0.0, ends - now)
             self._timeout.reschedule(None)
@@ -38,10 +36,8 @@ class Limit:
         self._held -= 1
         if self._held:
             return
-        now = asyncio.get_running_loop().time()
-        self.stood += now - self._since
         if not self._timeout.expired():
-            self._timeout.reschedule(now + self._left)
+            self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)
 
 
 _running: dict[Limit, None] = {}  # of all logins of this process

@@ -1,7 +1,8 @@
 """What a box pays for being watched: processor, processes and files, and what stays behind.
 
-A real sshd runs the sampler under each shell, with a tail of a log and without, for one card and for eight, watched by the real supervisor at 1 Hz, all of them at the same time, each
-among processes of its own, of which `IDLE` sleep: what others start here is not in its table. Three parts:
+A real sshd runs the sampler under each shell: with a tail of a log and without, for one card and for eight. The real
+supervisor watches all of them at the same time, at 1 Hz. Each runs among processes of its own, of which `IDLE` sleep:
+what others start here is not in its table. Three parts:
 
 - processor: the sampler's processes are moved into a cgroup of their own and its clock is read; sshd's
   own share is told apart. Without such a cgroup, the ticks of /proc are summed up (coarse).

@@ -196,8 +196,8 @@ async def client(directory: Path) -> dict[str, float]:
             await all_live.wait()
         connected = time.monotonic() - began
         await asyncio.sleep(SETTLE_SECONDS)
-        gc.collect()  # as the cockpit does while nobody types
-        gc.freeze()
+        gc.collect()
+        gc.freeze()  # as the cockpit does once everything is loaded
         before, count, began = _cpu(), dict(seen), time.monotonic()
         lags = await _lags(WATCHED_SECONDS)
         wall = time.monotonic() - began

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shell_box import ShellBox
+from shell_box import SHELLS, ShellBox
 from test_sampler import Inbox, sampling
 
 from gpu_tui.collect import probe_slurm, sampler
@@ -73,7 +73,7 @@ class Controller:
         return [row for row in rows if row != "squeue"]
 
 
-@pytest.fixture(params=["dash", "bash", "busybox", "bash"])
+@pytest.fixture(params=SHELLS)
 def shell(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -39,7 +39,7 @@ def test_a_day_is_written_in_figures_where_no_english_is_spoken() -> None:
     ("bill", "chinese_bill"),
     [
         ("running, $0.34/h, for 6 days 4 h (about $50.59)", "运行中，$0.34/h，已 6 天 4 小时（约 $50.59）"),
-        ("running, at a price that is not known, for 6.2 d", "运行中，价格未知，已 6.2 d"),
+        ("running, at a price that is not known, for 6 days 4 h", "运行中，价格未知，已 6 天 4 小时"),
     ],
 )  # fmt: skip
 def test_what_bills_unseen_is_told_in_chinese(bill: str, chinese_bill: str) -> None:
