@@ -48,7 +48,7 @@ test: $(STAMPS)/apt $(STAMPS)/dev ## run all tests
 
 lowest: $(LOWEST:%=lowest-%) ## the tests of textual's and asyncssh's private parts, with the lowest allowed versions
 
-# Without dependencies, and before .venv on the path: the rest stays as it is.
+# The library is installed without its dependencies and precedes .venv on the path: all else is as in `make test`.
 lowest-%: $(STAMPS)/apt $(STAMPS)/dev
 	@version=$$(sed -n 's/^ *"$*\(\[[a-z,]*\]\)\{0,1\}>=\([0-9.]*\).*/\2/p' pyproject.toml) && \
 	directory=$(VENV)/lowest/$*-$$version && echo "$* $$version" && \

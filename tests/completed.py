@@ -1,4 +1,4 @@
-"""What argcomplete offers at the end of a line, without a shell."""
+"""Completes a line by argcomplete, without a shell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpu_tui.cli.completion import OPTIONS, Finder, all_commands
 
 
 def completed(line: str) -> list[str]:
-    """The last word of `gpu-tui LINE` as it may end. `--flag=` is completed in a real shell only."""
+    """The completions of the last word of `gpu-tui LINE`. `--flag=` is completed in a real shell only."""
     finder, last = Finder(all_commands(line), **OPTIONS), line.rpartition(" ")[0]
     ends = iter(lambda: finder.rl_complete(f" {line}", next(number)), None)
     number = count()

@@ -1,4 +1,4 @@
-"""Row of Slurm for the catalogue in `probes`. The module that reads its answers is imported for a login node only."""
+"""The row of Slurm in the catalogue of `probes`. `probe_slurm` is imported for a login node only."""
 
 from __future__ import annotations
 

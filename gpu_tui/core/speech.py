@@ -168,7 +168,7 @@ def _parts(sentence: str) -> str | None:
 
 
 def _duration(text: str) -> str:
-    """What units.words wrote, its units translated; any other text as it is."""
+    """Translates the units of a duration that `units.words` wrote; returns any other text unchanged."""
     if _DURATION.fullmatch(text) is None:
         return text
     return _UNIT.sub(lambda found: say(f"{{number}} {found[2]}", number=found[1]), text)

@@ -13,8 +13,8 @@
 | `money` | amount with its currency | `¥2.08` `≥$1,234` `-3.10 SEK` `¥0.004` `<¥0.001` |
 | `percent`, `count`, `hertz`, `number`, `day` | share, count, frequency, loss or metric, date | |
 
-Durations are rounded down and lose a second part of zero: `2h` is 2 h to the minute. In columns the units stay
-Latin letters in every language, as no other letters fit. Sizes are binary, as those of `df -h` and `nvidia-smi`.
+Durations are rounded down, and a second part of zero is left out: `2h`, not `2h 00m`. In columns the units are
+Latin letters in every language, because no others fit. Sizes are binary, as those of `df -h` and `nvidia-smi`.
 What is unknown, NaN or infinite is `?`, never zero. humanize writes sizes and frequencies; it has no short form
 of a duration and knows no currencies. It is imported at first use.
 """
@@ -152,7 +152,7 @@ def rate(per_second: float | None) -> str:
 def money(amount: float | None, currency: str | None, *, at_least: bool = False) -> str:
     """`¥2.08`, `$1,234`, `3.10 SEK`; `at_least` is `≥¥2.08`, rounded down, and `?` below a cent.
 
-    A small amount is told from zero: `¥0.004`, `<¥0.001`.
+    A small amount never looks like zero: `¥0.004`, `<¥0.001`.
     """
     value = _finite(amount)
     if value is None or (at_least and value < 0.01):

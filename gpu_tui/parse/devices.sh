@@ -1,5 +1,6 @@
-# The device files of compute cards, NVIDIA's and other makers': what `parse_devices` reads. The first word of a line is a file below $dev; the rest,
-# for a render node, is from sysfs. A program in PATH proves no card: images carry rocm-smi without one.
+# Lists the device files of compute cards, of NVIDIA and other makers, for `parse_devices`. The first word of a line is
+# a file below $dev; the rest, for a render node, is from sysfs. A program in PATH proves no card: images carry
+# rocm-smi without one.
 #
 # Given: dev, sys.
 

@@ -175,10 +175,10 @@ class Platform(ABC):
         The permit's time binds the first call that leaves. The second one leaves only where the API has just
         said `stopped`, and nothing else since it first did: whoever starts the instance again may write there.
         """
-        boot = self.means.clock.boot
-        began: float | None = None  # when the API took the first call
         from gpu_tui.core.gate import MAX_LOOK_AGE_SECONDS
 
+        boot = self.means.clock.boot
+        began: float | None = None  # when the API took the first call
         asked, seen_off = 0.0, False
 
         def still() -> None:

@@ -1,1 +1,1 @@
-"""Outputs for other people: what a hand-over consists of."""
+"""Outputs for other people: the parts of a hand-over."""

@@ -1,4 +1,4 @@
-"""The picture of a hand-over: every text in it is masked, whatever pieces of one style it was drawn in."""
+"""Masks the picture of a hand-over: every text in it, also one that changes of style cut into pieces."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def masked_view(view: FleetView, mask: Callable[[str], str]) -> FleetView:
 
 
 def masked_svg(svg: str, mask: Callable[[str], str]) -> str:
-    """The SVG with the text of every row masked, whatever pieces of one style it was drawn in.
+    """The SVG with the text of every row masked, also one that changes of style cut into pieces.
 
-    A row is masked between the vertical lines of its panes. What replaces a text is as wide as that was.
+    Each pane's part of a row is masked by itself. A replacement is as wide as the text that it replaces.
     """
     rows: dict[str, list[_Piece]] = {}
     for found in TEXT.finditer(svg):
@@ -67,7 +67,7 @@ def masked_svg(svg: str, mask: Callable[[str], str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """One text of a picture: where its content is in the SVG, in which column it begins."""
+    """One text of a picture: the span of its content in the SVG, and the column where it begins."""
 
     span: tuple[int, int]
     place: int
@@ -75,7 +75,7 @@ class _Piece:
 
 
 def _cells_of(text: str) -> list[str]:
-    """A sign or nothing for each cell: a wide sign is followed by nothing."""
+    """One character for each cell; after a wide character an empty string."""
     cells: list[str] = []
     for sign in text:
         width = cell_len(sign)

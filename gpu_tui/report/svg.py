@@ -26,7 +26,7 @@ _BACKGROUND = re.compile(
 def plain_svg(svg: str) -> str:
     """The SVG with its spaces kept and without web fonts, which converters cannot load.
 
-    It is a third of the size: no line is clipped where it ends anyway, and one background is one rectangle.
+    It is a third of the size: clip paths at the ends of lines are dropped, and touching backgrounds are joined.
     """
     svg = svg.replace("&#160;", " ").replace("<text ", '<text xml:space="preserve" ')
     svg = re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)

@@ -105,16 +105,16 @@ class LogWindow:
 
     def line(self, key: int) -> LogLine:
         """One line, read now where it was not yet."""
-        stretch, place = self._at(key)
         from gpu_tui.parse.log_reader import read_line  # not before the first frame
 
+        stretch, place = self._at(key)
         return stretch.chunk.line(place, read_line)
 
     def text(self, key: int) -> str:
         """The text of one line."""
-        stretch, place = self._at(key)
         from gpu_tui.parse.log_reader import show_line  # not before the first frame
 
+        stretch, place = self._at(key)
         return stretch.chunk.text(place, show_line)
 
     def number(self, key: int) -> int | None:

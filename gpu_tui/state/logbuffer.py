@@ -205,18 +205,18 @@ class LogBuffer:
         """Line `number`; IndexError if it was never there or is no longer kept."""
         if self._open is not None and number == self._whole:
             return self._open
-        chunk, place = self._at(number)
         from gpu_tui.parse.log_reader import read_line  # not before the first frame
 
+        chunk, place = self._at(number)
         return chunk.line(place, read_line)
 
     def text(self, number: int) -> str:
         """The text of line `number`, for who needs no more: nothing is judged."""
         if self._open is not None and number == self._whole:
             return self._open.text
-        chunk, place = self._at(number)
         from gpu_tui.parse.log_reader import show_line  # not before the first frame
 
+        chunk, place = self._at(number)
         return chunk.text(place, show_line)
 
     def _at(self, number: int) -> tuple[LogChunk, int]:

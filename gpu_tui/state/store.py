@@ -155,7 +155,7 @@ class Store:
 
     @property
     def connecting(self) -> bool:
-        """Whether a first attempt to connect has not ended."""
+        """Whether the first attempt to connect to some box has not ended."""
         return any(state.link.state == "connecting" for state in self._states.values())
 
     def drain(self) -> frozenset[str]:

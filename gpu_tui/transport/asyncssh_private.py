@@ -27,10 +27,10 @@ def _lacks(part: str, fallback: str) -> None:
     LOG.warning("asyncssh %s has no %s: %s", asyncssh.__version__, part, fallback)
 
 
-async def answered(connection: SSHConnection) -> bool:
+async def ask_keepalive(connection: SSHConnection) -> bool:
     """Send one keepalive request and wait for its answer.
 
-    Fallback: return False at once. asyncssh's public keepalive sends requests only after a silence.
+    Fallback: False at once. asyncssh's public keepalive sends requests only after a silence.
     """
     request = getattr(connection, "_make_global_request", None)
     if request is None:
@@ -90,7 +90,7 @@ async def sftp_over(process: Process) -> AsyncIterator[asyncssh.SFTPClient]:
 
 
 class SftpPipe:
-    """What asyncssh's SFTP client wants of a connection, a reader, a writer and a channel."""
+    """The connection, reader, writer and channel that asyncssh's SFTP client asks for, over the pipes of a program."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdout is not None

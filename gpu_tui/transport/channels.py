@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import asyncssh
 
-from gpu_tui.transport.asyncssh_private import answered, set_window
+from gpu_tui.transport.asyncssh_private import ask_keepalive, set_window
 from gpu_tui.transport.base import LinkLost, Taker, to_send
 
 HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to wait
@@ -111,7 +111,7 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         """Return when the server has all that was sent so far, or is gone."""
         if self._channel is not None and not self._closed:
             with suppress(asyncssh.Error, OSError):
-                await answered(self._channel.get_connection())
+                await ask_keepalive(self._channel.get_connection())
 
     async def arrived(self) -> None:
         """See `base.arrived`."""

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import asyncssh
 
-from gpu_tui.transport.asyncssh_private import answered
+from gpu_tui.transport.asyncssh_private import ask_keepalive
 from gpu_tui.transport.base import (
     ChannelRefused,
     Completed,
@@ -21,7 +21,7 @@ from gpu_tui.transport.base import (
 from gpu_tui.transport.channels import WINDOW, ProgramOutput, guarded
 from gpu_tui.transport.files import SftpFiles
 from gpu_tui.transport.hops import Hop, broken, lost_hop
-from gpu_tui.transport.keepalive import beats
+from gpu_tui.transport.keepalive import responds
 from gpu_tui.transport.lines import CLOSE_SECONDS, FILES, RUN, STREAM, Line, Lines
 from gpu_tui.transport.proxy import Proxy
 
@@ -126,7 +126,7 @@ class SshConnection:
         """Seconds that one request takes to the server and back; no process is started for it."""
         clock = asyncio.get_running_loop().time
         began = clock()
-        known = await answered(self._connection)
+        known = await ask_keepalive(self._connection)
         if self._lost.done():
             raise LinkLost("the connection was lost")
         if not known:
@@ -135,7 +135,7 @@ class SshConnection:
 
     async def answers(self, within: float) -> bool:
         """Whether any sign of life comes within `within` seconds; slow is not dead."""
-        return not self._lost.done() and await beats(self._connection, within)
+        return not self._lost.done() and await responds(self._connection, within)
 
     async def wait_closed(self) -> LinkError | None:
         """Wait until it is gone; the reason, or None after our own close."""
@@ -161,7 +161,7 @@ class SshConnection:
 
     async def _silent_hop(self) -> str | None:
         """The box fell silent: so may a hop have, which is then of no use to others either."""
-        alive = await asyncio.gather(*(beats(link, HOP_SECONDS) for _, link in self._hops))
+        alive = await asyncio.gather(*(responds(link, HOP_SECONDS) for _, link in self._hops))
         for (name, link), lives in zip(self._hops, alive, strict=True):
             if not lives:
                 link.abort()

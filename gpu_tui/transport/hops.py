@@ -15,7 +15,7 @@ from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import LinkError, LinkLost
 from gpu_tui.transport.channels import WINDOW, ProgramOutput
 from gpu_tui.transport.doors import Doors
-from gpu_tui.transport.keepalive import beats
+from gpu_tui.transport.keepalive import responds
 from gpu_tui.transport.proxy import shut
 
 Dial = Callable[
@@ -64,7 +64,7 @@ class Hops:
     async def _connect(self, chain: Chain) -> asyncssh.SSHClientConnection:
         kept = self._open.get(chain)
         if kept is not None and not kept.is_closed():
-            if await beats(kept, SILENT_SECONDS):
+            if await responds(kept, SILENT_SECONDS):
                 return kept
             kept.abort()
         tunnel = await self.reach(chain[:-1]) if len(chain) > 1 else None

@@ -1,7 +1,8 @@
 """Passes the bytes of a connection to asyncssh, and bounds what one server can take of the event loop.
 
-A server may cut its data into packets of one byte, each of which costs as much time as one of 32 kB. Bytes that are
-dear are therefore taken for at most `TURN` at a time, and the server waits for a multiple of what they cost too much.
+A server may cut its data into packets of one byte, each of which costs as much time as one of 32 kB. Its bytes are
+therefore passed for at most `MAX_TURN_SECONDS` in one turn of the event loop. If they cost more time than
+`MIN_BYTES_PER_SECOND` allows, the connection then pauses for a multiple of the excess.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ import asyncssh
 
 from gpu_tui.transport.asyncssh_private import transport_of
 
-SMALL, LARGE = (
-    4_096,
-    65_536,
-)  # bytes passed at once; asyncssh copies all that it holds once per packet
-TURN = 0.01  # seconds of the processor in one turn of the event loop
-RATE = 4e6  # bytes per second that any server may cost; large packets pass 50 times as fast
-WAIT = 9  # seconds of pause for each second that the bytes cost more than that
+# The least and the most that is passed at once: asyncssh copies all that it holds once per packet.
+SMALL_BYTES, LARGE_BYTES = 4_096, 65_536
+MAX_TURN_SECONDS = 0.01  # of CPU time
+MIN_BYTES_PER_SECOND = 4e6  # of CPU time; large packets pass 50 times as fast
+PAUSE_FACTOR = 9  # seconds of pause per second of excess
 
 
 class Inbound:
@@ -29,7 +28,7 @@ class Inbound:
         self.heard = monotonic()
         self._pass = connection.data_received
         self._transport = transport_of(connection)
-        self._piece = SMALL
+        self._piece = SMALL_BYTES
         self._rest = b""
         self._waiting = False
         connection.data_received = self.data_received  # type: ignore[method-assign]
@@ -39,7 +38,7 @@ class Inbound:
         self.heard = monotonic()
         if self._waiting:
             self._rest += data
-        elif len(data) <= SMALL or self._transport is None:
+        elif len(data) <= SMALL_BYTES or self._transport is None:
             self._pass(data)
         else:
             self._pass_pieces(data, self._transport)
@@ -51,10 +50,12 @@ class Inbound:
             self._pass(piece)
             at += len(piece)
             before, spent = spent, thread_time() - began
-            dear = (spent - before) * RATE > len(piece)
-            self._piece = SMALL if dear else min(LARGE, 2 * self._piece)
-            if spent > TURN and at < len(data):
-                self._pause(data[at:], transport, WAIT * max(0.0, spent - at / RATE))
+            expensive = (spent - before) * MIN_BYTES_PER_SECOND > len(piece)
+            self._piece = SMALL_BYTES if expensive else min(LARGE_BYTES, 2 * self._piece)
+            if spent > MAX_TURN_SECONDS and at < len(data):
+                self._pause(
+                    data[at:], transport, PAUSE_FACTOR * max(0.0, spent - at / MIN_BYTES_PER_SECOND)
+                )
                 return
 
     def _pause(self, rest: bytes, transport: asyncio.Transport, seconds: float) -> None:

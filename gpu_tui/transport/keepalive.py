@@ -8,7 +8,7 @@ from time import monotonic
 
 import asyncssh
 
-from gpu_tui.transport.asyncssh_private import answered
+from gpu_tui.transport.asyncssh_private import ask_keepalive
 from gpu_tui.transport.inbound import Inbound
 
 
@@ -53,7 +53,7 @@ class Keepalive:
         asyncio.get_running_loop().call_later(wait, self._look)
 
 
-async def beats(connection: asyncssh.SSHClientConnection, within: float) -> bool:
+async def responds(connection: asyncssh.SSHClientConnection, within: float) -> bool:
     """Ask the server, and return whether anything at all comes within `within` seconds.
 
     On a slow link the answer queues behind other bytes: any byte is a sign of life.
@@ -63,7 +63,7 @@ async def beats(connection: asyncssh.SSHClientConnection, within: float) -> bool
     before = watch.heard
     with suppress(TimeoutError, asyncssh.Error, OSError):
         async with asyncio.timeout(within):
-            if not await answered(connection):
+            if not await ask_keepalive(connection):
                 await _asked_by_asyncssh(connection, watch, within)
     return watch.heard != before and not connection.is_closed()
 

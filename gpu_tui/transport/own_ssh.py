@@ -290,7 +290,7 @@ def home_differs() -> bool:
 
 
 def options_of(answer: Answer, file: str | None) -> Options:
-    """The options that were chosen, without tokens, with host, port and user. Raises LinkError."""
+    """The options that the user chose, and host, port and user in any case. Tokens are replaced. Raises LinkError."""
     own, named = answer.own, answer.named
     home = str(user_home(os.environ))
     tokens = _tokens(answer, home)

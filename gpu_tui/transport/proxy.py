@@ -68,6 +68,7 @@ class Proxy:
 
         def first(data: bytes) -> None:
             self.answered.set()
+            # Looked up with each call: `inbound` replaces it after the login.
             out.received = lambda data: connection.data_received(data)
             connection.data_received(data)
 

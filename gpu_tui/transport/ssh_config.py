@@ -108,11 +108,12 @@ class _Check:
     def __init__(self, host: str) -> None:
         self._host = host
         self._ignored = ""  # the patterns of IgnoreUnknown
-        self._has_match = False  # above, so that it is not known whether a line counts
-        self._has_token = False  # a path or command with what HostName, Port or User say,
-        self._replaced = False  # and asyncssh has replaced that at the end of a file
-        self._base = Path()  # where Include looks
-        self._before: list[str] = []
+        self._has_match = False  # A Match was read. What it matches is not known here.
+        # asyncssh replaces tokens of HostName, Port and User at the end of each file, ssh after the last file.
+        self._has_token = False  # such a token was read
+        self._replaced = False  # and asyncssh has replaced it
+        self._base = Path()  # of relative paths after Include
+        self._before: list[str] = []  # the files that the first lines include
 
     def files(self, path: str) -> list[str]:
         """The files to read for one config file: what its first lines include comes first.
@@ -126,6 +127,7 @@ class _Check:
         return [*self._before, path]
 
     def _file(self, path: str, *, active: bool = True, depth: int = 0, twice: bool = False) -> None:
+        """Checks one file. `active`: its lines are for this host; `twice`: asyncssh reads it again as an Include."""
         note(path)
         head, outer = depth == 0, active  # nothing but Include so far
         for line in read_lines(Path(path)):

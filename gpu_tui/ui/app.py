@@ -322,7 +322,7 @@ class CockpitApp(ToastingApp):
 
     @property
     def clipboard(self) -> str:
-        """What was copied last, for pasting here."""
+        """The text that was copied last, for pasting within the app."""
         return self._copied
 
     def copy_to_clipboard(self, text: str) -> None:

@@ -185,7 +185,7 @@ class Tabs:
             async def closed() -> None:
                 await page.close()
 
-            service = Cockpit(
+            service = TabProcess(
                 self._command,
                 write_bytes=page.send_bytes,
                 write_str=page.send_str,
@@ -203,15 +203,15 @@ class Tabs:
         return page
 
 
-class Cockpit(AppService):
-    """The process of one tab."""
+class TabProcess(AppService):
+    """The cockpit's process for one tab."""
 
     async def end(self) -> None:
         """Ask it to end, and kill it where it does not."""
         process = self._process
         if process is None:
             return
-        for ends in (self.stop, process.wait):  # stop() takes its cancellation for the end
+        for ends in (self.stop, process.wait):  # stop() swallows the cancellation by the timeout
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
                     await ends()
@@ -220,7 +220,7 @@ class Cockpit(AppService):
             await process.wait()
 
 
-async def _talk(page: web.WebSocketResponse, service: Cockpit) -> None:
+async def _talk(page: web.WebSocketResponse, service: TabProcess) -> None:
     """Hand on what the page says, as far as it is what a page says."""
     async for message in page:
         if message.type is not WSMsgType.TEXT:

@@ -85,7 +85,7 @@ async def test_a_cockpit_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyP
 
     async def drop(*_: object) -> None: ...
 
-    stuck = browser.Cockpit(
+    stuck = browser.TabProcess(
         "exec sleep 600",
         write_bytes=drop, write_str=drop, close=drop, download_manager=browser.DownloadManager(),
     )  # fmt: skip

@@ -18,7 +18,14 @@ from gpu_tui.core.fleet import Instance, SshAccess
 from gpu_tui.transport import inbound, ssh
 from gpu_tui.transport.base import LinkLost
 from gpu_tui.transport.connection import SshConnection
-from gpu_tui.transport.inbound import LARGE, RATE, SMALL, TURN, WAIT, Inbound
+from gpu_tui.transport.inbound import (
+    LARGE_BYTES,
+    MAX_TURN_SECONDS,
+    MIN_BYTES_PER_SECOND,
+    PAUSE_FACTOR,
+    SMALL_BYTES,
+    Inbound,
+)
 from gpu_tui.transport.ssh import SshTransport
 
 MakeBox = Callable[..., Sshd]
@@ -77,8 +84,8 @@ async def test_bytes_that_wait_come_whole_and_in_order(
         pause(self, rest, transport, seconds)
 
     monkeypatch.setattr(Inbound, "_pause", paused)
-    monkeypatch.setattr(inbound, "TURN", 0.0)
-    monkeypatch.setattr(inbound, "WAIT", 0.01)
+    monkeypatch.setattr(inbound, "MAX_TURN_SECONDS", 0.0)
+    monkeypatch.setattr(inbound, "PAUSE_FACTOR", 0.01)
     box = make_box()
     access = SshAccess("inner", config=str(box.config))
     known = f" IdentityFile {box.identity}\n UserKnownHostsFile {box.known_hosts}\n"
@@ -187,26 +194,26 @@ def test_a_server_that_sends_tiny_packets_gets_a_small_share_of_the_loop(
         loop.read(b"x" * 262_144)
     assert b"".join(loop.passed) == b"x" * 262_144 * reads
     assert loop.waited > 5 * loop.spent
-    assert loop.longest < 3 * TURN
+    assert loop.longest < 3 * MAX_TURN_SECONDS
 
 
 def test_a_flood_of_large_packets_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    loop = Loop(monkeypatch, cost=1 / (10 * RATE))
+    loop = Loop(monkeypatch, cost=1 / (10 * MIN_BYTES_PER_SECOND))
     for _ in range(20):
         loop.read(b"x" * 262_144)
     assert loop.waited == 0
-    assert len(loop.passed[-1]) == LARGE
+    assert len(loop.passed[-1]) == LARGE_BYTES
 
 
 def test_a_flood_is_as_fast_as_ever_after_tiny_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = Loop(monkeypatch, cost=1e-6)
     loop.read(b"x" * 262_144)
-    assert len(loop.passed[-1]) <= SMALL
-    before, loop._cost = loop.waited, 1 / (50 * RATE)
+    assert len(loop.passed[-1]) <= SMALL_BYTES
+    before, loop._cost = loop.waited, 1 / (50 * MIN_BYTES_PER_SECOND)
     for _ in range(3):
         loop.read(b"x" * 262_144)
     assert loop.waited == before
-    assert len(loop.passed[-1]) == LARGE
+    assert len(loop.passed[-1]) == LARGE_BYTES
 
 
 def test_the_channel_of_a_jump_host_is_emptied_before_it_is_paused_again(
@@ -237,6 +244,6 @@ def test_what_was_closed_gets_nothing_more(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_wait_is_a_multiple_of_what_the_bytes_cost_too_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    loop = Loop(monkeypatch, cost=2 / RATE)
+    loop = Loop(monkeypatch, cost=2 / MIN_BYTES_PER_SECOND)
     loop.read(b"x" * MB)
-    assert loop.waited <= WAIT * loop.spent / 2
+    assert loop.waited <= PAUSE_FACTOR * loop.spent / 2

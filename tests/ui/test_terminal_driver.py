@@ -30,7 +30,7 @@ from textual.widgets import Static
 
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.terminal import driver
-from gpu_tui.ui.terminal.driver import CHOKED, MOVES, TICKS, TerminalDriver, keys_of, pieces_of
+from gpu_tui.ui.terminal.driver import CHOKED, MOVES, TICKS, TerminalDriver, parse_input, read_input
 from gpu_tui.ui.terminal.textual_private import key_parser
 
 LIMIT = 60  # seconds
@@ -42,7 +42,7 @@ LATER = ""  # as long afterwards as an escape waits for the rest of a sequence
 
 def feed(*pieces: str) -> list[str]:
     """The keys that these pieces of input are."""
-    found = keys_of(pieces, key_parser())
+    found = parse_input(pieces, key_parser())
     return [one.key for one in found if isinstance(one, events.Key)]
 
 
@@ -78,7 +78,7 @@ def test_keys_are_read_until_the_thread_is_told_to_end(woken: tuple[int, int]) -
     master, slave = pty.openpty()
     tty.setraw(slave)
     os.write(master, "a中".encode())
-    reader = pieces_of(slave, woken[0])
+    reader = read_input(slave, woken[0])
     read = ""
     while read != "a中":
         read += next(reader)
@@ -95,7 +95,7 @@ def test_a_terminal_that_has_gone_ends_the_program(
     monkeypatch.setattr(driver.os, "kill", lambda *words: sent.append(words))
     master, slave = pty.openpty()
     os.close(master)
-    assert list(pieces_of(slave, woken[0])) == []
+    assert list(read_input(slave, woken[0])) == []
     assert sent == [(os.getpid(), signal.SIGHUP)]
     os.close(slave)
     os.close(woken[1])
@@ -114,7 +114,7 @@ def test_the_thread_that_reads_keys_sleeps_while_nobody_types(
         return next(ready), [], []
 
     monkeypatch.setattr(driver.select, "select", wait)
-    assert list(pieces_of(here, woken[0])) == ["x", *([""] * TICKS)]
+    assert list(read_input(here, woken[0])) == ["x", *([""] * TICKS)]
     assert waits == [None, *([ESCAPE_DELAY] * TICKS), None]
     for one in (here, there, woken[1]):
         os.close(one)

@@ -1,4 +1,4 @@
-"""What the end of a command does not spend time on."""
+"""A command ends without formatting its result and without garbage collections."""
 
 from __future__ import annotations
 

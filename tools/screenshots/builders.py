@@ -1,4 +1,4 @@
-"""What scenes are made of: a store that stands still, two platforms, and builders for every value."""
+"""Parts of scenes: a store that does not change by itself, two platforms, and builders for every value."""
 
 from __future__ import annotations
 

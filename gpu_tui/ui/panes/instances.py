@@ -170,9 +170,9 @@ class InstancesPane(Pane):
     def action_choose_columns(self) -> None:
         """Which columns stand here, one by one."""
         if self.moment is not None:
-            now = self._own if self._set == OWN else SETS[self._set]
             from gpu_tui.ui.screens.columns import ColumnScreen  # not before the first frame
 
+            now = self._own if self._set == OWN else SETS[self._set]
             self.app.push_screen(ColumnScreen(self.moment, now), self._take_columns)
 
     def _take_columns(self, chosen: str | None) -> None:

@@ -147,7 +147,7 @@ class Board(Still, WholeFirstFrame[None]):
             tour.again()
 
     def begin_frame(self) -> bool:
-        """Of the first layout only the places are taken: the first frame is a whole one, and not empty panes."""
+        """Whether to paint. The first layout only gives the panes their sizes: a frame of it would show them empty."""
         if self.filled or self.moment is None:
             return True
         self.show(self.moment)

@@ -118,11 +118,10 @@ class TerminalApp(FrameHook[ReturnType]):
     # --- the end ------------------------------------------------------------------------------
 
     def on_load(self) -> None:
-        """Handle the signals that end a program, which textual leaves to break the terminal."""
+        """Handle the signals that end a program: with textual alone the terminal would stay broken."""
         for number in ENDINGS:
-            with suppress(
-                NotImplementedError, RuntimeError, ValueError
-            ):  # a loop takes none in a thread
+            # Outside the main thread a loop takes no signals.
+            with suppress(NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(number, self._end, 128 + number)
 
     def on_mount(self) -> None:

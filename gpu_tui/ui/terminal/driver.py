@@ -1,4 +1,4 @@
-"""textual's driver for a Unix terminal, except that it never waits for the terminal, nor wakes up for nothing."""
+"""textual's driver for a Unix terminal, but it never waits for the terminal and sleeps until a key comes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHOKED = 6  # writes that wait: the terminal does not read
 LEAVING = 1.0  # seconds for the last writes to a terminal that may be gone
 MOVES = frozenset({"\x1b[?1003h", "\x1b[?1015h"})  # ask for a report of each move of the mouse
 ESCAPE = "\x1b"
-TICKS = 2  # looks after a key whether a sequence ended with it
+TICKS = 2  # moments without input after a key, for the parser to decide that its sequence has ended
 
 
 class TerminalDriver(LinuxDriver):
@@ -38,7 +38,7 @@ class TerminalDriver(LinuxDriver):
         self.output: Output | None = None  # another one each time the terminal was taken
         self.synchronized = False  # the terminal can be told where a frame ends
         self.lent = False  # another program draws: what is written is dropped
-        self._patience: float | None = None
+        self._join_timeout: float | None = None
         self._waker: socket.socket | None = None  # closed to end the thread that reads keys
         self._woken: socket.socket | None = None
         self._parser: Any = None
@@ -52,7 +52,7 @@ class TerminalDriver(LinuxDriver):
 
     def release(self) -> None:
         """From now on do not wait for the terminal to read: it may be gone."""
-        self._patience = LEAVING
+        self._join_timeout = LEAVING
 
     def start_application_mode(self) -> None:
         """Take the terminal, once: a hangup comes with a SIGCONT, on which textual takes it again."""
@@ -75,7 +75,7 @@ class TerminalDriver(LinuxDriver):
         super().close()
         if self.output is not None:
             self.output.waiting.put(None)
-            self.output.join(self._patience)
+            self.output.join(self._join_timeout)
             self.output = None
 
     # --- reading ------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class TerminalDriver(LinuxDriver):
             if self._parser is None:
                 super().run_input_thread()
                 return
-            for message in keys_of(pieces_of(self.fileno, woken.fileno()), self._parser):
+            for message in parse_input(read_input(self.fileno, woken.fileno()), self._parser):
                 self.process_message(message)
 
 
@@ -129,11 +129,11 @@ class Output(Thread):
 # --- keys -----------------------------------------------------------------------------------------
 
 
-def keys_of(pieces: Iterable[str], parser: Any) -> Iterator[Message]:
-    """What pieces of input are, where "" is a moment in which nothing came. An escape that came alone is a key.
+def parse_input(pieces: Iterable[str], parser: Any) -> Iterator[Message]:
+    """Turns pieces of input into messages; "" is a moment without input. An escape in a piece of its own is a key.
 
-    textual takes the next key for a part of it: `esc q` becomes alt+q, and `esc tab` shift+tab. A terminal sends a
-    sequence in one piece; one that came in two goes on with `[` or `O`.
+    textual joins it with the next key: `esc q` becomes alt+q, and `esc tab` shift+tab. A terminal sends a sequence
+    in one piece. Where it comes in two, the second begins with `[` or `O`.
     """
     held = ""
     for piece in pieces:
@@ -148,10 +148,10 @@ def keys_of(pieces: Iterable[str], parser: Any) -> Iterator[Message]:
             yield from parser.feed(text) if text else parser.tick()
 
 
-def pieces_of(terminal: int, woken: int) -> Iterator[str]:
-    """What is typed on the terminal, until `woken` is readable; "" in the moments after something was.
+def read_input(terminal: int, woken: int) -> Iterator[str]:
+    """Yields the input of the terminal until `woken` is readable, and "" for a few moments without input after it.
 
-    Where the terminal has gone, raises SIGHUP: not every program is sent one.
+    Sends SIGHUP to this process when the terminal has gone: the kernel does not send it to every program.
     """
     decode = getincrementaldecoder("utf-8")("replace").decode
     ticks = 0
