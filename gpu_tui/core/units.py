@@ -126,10 +126,10 @@ def size(count: float) -> str:
 
 @_known
 def short_size(count: float) -> str:
-    """The same in six cells, as `ls -h` writes it: `512B`, `97.66K`, `443.8M`."""
+    """The same in six cells, as `ls -h` writes it: `512B`, `97.7K`, `443.8M`."""
     from humanize import naturalsize
 
-    text = naturalsize(count, gnu=True, format="%.4g")
+    text = naturalsize(count, gnu=True, format="%.1f")
     return text if len(text) <= 6 else naturalsize(count, gnu=True, format="%.0f")
 
 
@@ -149,16 +149,18 @@ def rate(per_second: float | None) -> str:
     return f"{size(per_second)}/s"
 
 
-def money(amount: float | None, currency: str | None, *, at_least: bool = False) -> str:
+def money(
+    amount: float | None, currency: str | None, *, at_least: bool = False, cents_to: float = 1000
+) -> str:
     """`¥2.08`, `$1,234`, `3.10 SEK`; `at_least` is `≥¥2.08`, rounded down, and `?` below a cent.
 
-    A small amount never looks like zero: `¥0.004`, `<¥0.001`.
+    A small amount never looks like zero: `¥0.004`, `<¥0.001`. From `cents_to` on there are no cents.
     """
     value = _finite(amount)
     if value is None or (at_least and value < 0.01):
         return UNKNOWN
     much, bound = abs(value), "≥" if at_least else ""
-    cents = 0 if much >= 1000 else 2
+    cents = 0 if much >= cents_to else 2
     if at_least:
         much = math.floor(much * 10**cents + 1e-6) / 10**cents
     elif 0 < much < 0.1:

@@ -119,7 +119,7 @@ def test_a_lower_bound_is_not_above_what_is_known(amount: float) -> None:
         (units.size(1), "1 B"),
         (units.size(1536), "1.5 KiB"),
         (units.rate(83 << 20), "83.0 MiB/s"),
-        (units.short_size(100_000), "97.66K"),
+        (units.short_size(100_000), "97.7K"),
         (units.count(999_950), "1.0M"),
         (units.position(750), "12:30"),
         (units.position(3900), "1:05:00"),

@@ -410,6 +410,7 @@ async def test_our_transport_does_what_ssh_does(name: str, ways: Ways) -> None:
     assert done == expected, str(error)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES if os.environ.get("GPU_TUI_NIGHTLY") else WITHOUT)
 async def test_without_openssh_it_does_the_same_or_nothing(
     name: str, ways: Ways, monkeypatch: pytest.MonkeyPatch

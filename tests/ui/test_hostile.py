@@ -100,7 +100,7 @@ def test_chinese_and_plain_text_stay_as_they_are() -> None:
 PROGRAM = """
 import sys
 from pathlib import Path
-sys.path.insert(0, {tests!r})
+sys.path[:0] = [{tests!r}, {tools!r}]
 from test_hostile import hostile_store
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.ui.app import CockpitApp
@@ -131,7 +131,10 @@ def test_a_real_terminal_gets_nothing_but_our_own_sequences_and_is_left_tidy(
     number: signal.Signals,
 ) -> None:
     here = Path(__file__).resolve()
-    program = PROGRAM.format(tests=str(here.parent), themes=str(here.parents[2] / "themes"))
+    root = here.parents[2]
+    program = PROGRAM.format(
+        tests=str(here.parent), tools=str(root / "tools"), themes=str(root / "themes")
+    )
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40"}
     process = subprocess.Popen(

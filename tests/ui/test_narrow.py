@@ -240,7 +240,7 @@ async def test_a_narrow_chart_says_how_much_of_its_span_is_recorded_and_which_on
         await pilot.pause()
         text = " ".join(text_of(app).split())
         assert "GPU utilisation 1 of 3" in text
-        assert "last 10 min, of which 50s are recorded" in text
+        assert "last 10 min, 50 s of it recorded" in text
         assert "…" not in text
 
 

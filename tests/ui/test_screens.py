@@ -547,7 +547,7 @@ async def test_the_chart_opens_on_the_gpu_and_says_how_much_is_recorded(
         await pilot.press("c")
         await pilot.pause()
         text = text_of(app)
-        assert "GPU utilisation   last 10 min, of which 3 min are recorded" in text
+        assert "GPU utilisation   last 10 min, 3 min of it recorded" in text
         assert "100%" in text
         await pilot.press("k")
         await pilot.pause()

@@ -78,7 +78,7 @@ class ChartScreen(Card):
         )
         span = moment.fleet.taken_at - points[0][0] if points else 0.0
         if seconds is not None and points and span < seconds * WHOLE:
-            word = say("{word}, of which {span} are recorded", word=word, span=units.spoken(span))
+            word = say("{word}, {span} of it recorded", word=word, span=units.spoken(span))
         which = say("   {series} of {names}", series=names.index(name) + 1, names=len(names))
         head, below = f"   {word}", [view.series_basis.get(name, "")]
         if cell_len(title(name) + head + which) > rows.size.width and word != short:

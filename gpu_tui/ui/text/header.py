@@ -65,7 +65,10 @@ def burn(fleet: FleetView, *, words: bool = False) -> tuple[str, str]:
             unit = listed.price.currency
             rates[unit] = rates.get(unit, 0.0) + listed.price.amount
     per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
-    gone = (units.money(amount, unit, at_least=unit in partly) for unit, amount in spent.items())
+    gone = (
+        units.money(amount, unit, at_least=unit in partly, cents_to=100)
+        for unit, amount in spent.items()
+    )
     so_far = " + ".join(known for known in gone if known != units.UNKNOWN)
     more = f" +{unpriced}?" if unpriced else ""
     if unpriced and words:
