@@ -108,7 +108,7 @@ class UsageError(Exception):
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Argparse's own, with its usage and headings in the language of the person."""
+    """Argparse's formatter, with usage and headings in the user's language."""
 
     def add_usage(
         self,
@@ -135,7 +135,7 @@ class Parser(argparse.ArgumentParser):
         return super().add_argument(*names, **options)
 
     def add_default(self, name: str, **options: Any) -> None:
-        """Add an option, unless the command has one of this name."""
+        """Add an option, unless the command has one with this name."""
         with suppress(argparse.ArgumentError):
             self.add_argument(name, **options)
 
@@ -217,7 +217,7 @@ def parser_of(name: str) -> Parser:
 
 
 def configure(parser: Parser, name: str) -> None:
-    """Add the arguments of one command, and those of every command."""
+    """Add the arguments of one command, and those that all commands share."""
     command(name).configure(parser)
     parser.add_default(
         "--config", metavar="FILE", help="your settings, instead of the usual config.yaml"

@@ -2,7 +2,7 @@
 
 To add a metric: a reader in parse, a row here. A row's snippet is POSIX sh for the sampler's program; it
 may call the functions of `box/frame.sh` and `box/command.sh` (`step`, `ask SECTION SECONDS COMMAND...`,
-`lines KEY FILE [NAME]`, `tell KEY TEXT`). Rows of one lane run one after another; what can hang without being killable (a dead
+`lines KEY FILE`, `pick KEY FILE WORD...`, `tell KEY TEXT`). Rows of one lane run one after another; what can hang without being killable (a dead
 driver, a dead mount) has a lane of its own, and the lane "box" starts nothing that could.
 """
 

@@ -77,7 +77,7 @@ def plan(
     profile_mounts: tuple[str, ...] = (),
     probes: tuple[Probe, ...] | None = None,
 ) -> tuple[Group, ...]:
-    """The programs to run on this box, one channel each, with a fresh nonce each: it is one."""
+    """The programs for this box, with one channel and one fresh nonce each. At present it is one program."""
     target = target_of(instance, profile_mounts)
     asked = {probe: probe.snippet(target) for probe in probes or PROBES}
     snippets = {probe: text for probe, text in asked.items() if text}

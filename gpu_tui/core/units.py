@@ -92,12 +92,12 @@ def words(seconds: float | None, *, fine: bool = False) -> str:
 
 
 def spoken(seconds: float | None, *, fine: bool = False) -> str:
-    """The same in the chosen language."""
+    """`words` in the chosen language."""
     return told(words(seconds, fine=fine))
 
 
 def countdown(seconds: float) -> str:
-    """What is left, never like a time of day: `13d 4h`, `26m 11s`; what is over: `3h ago`."""
+    """Time until a deadline, never in the form of a time of day: `13d 4h`, `26m 11s`; after it: `3h ago`."""
     return say("{age} ago", age=age(-seconds)) if seconds <= 0 else span(seconds)
 
 
@@ -126,7 +126,7 @@ def size(count: float) -> str:
 
 @_known
 def short_size(count: float) -> str:
-    """The same in six cells, as `ls -h` writes it: `512B`, `97.7K`, `443.8M`."""
+    """Bytes in six cells, as `ls -h` writes it: `512B`, `97.7K`, `443.8M`."""
     from humanize import naturalsize
 
     text = naturalsize(count, gnu=True, format="%.1f")

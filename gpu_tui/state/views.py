@@ -130,7 +130,7 @@ class InstanceView:
 
     @property
     def spent_told(self) -> str:
-        """What is spent: `¥12.40`, `≥¥0.12` where the cost before the first look is unknown, `?`."""
+        """The money spent: `¥12.40`, `≥¥0.12` where the cost before the first look is unknown, `?`."""
         return money(self.cost.spent, self.cost.currency, at_least=not self.spent_exact)
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a connection is alive: the watch that ends a silent one, and a question to a server."""
+"""Detects dead connections: ends one that stays silent, and asks a server whether it is there."""
 
 from __future__ import annotations
 

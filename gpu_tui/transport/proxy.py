@@ -135,12 +135,12 @@ class Proxy:
         return self._ending is not None
 
     def pause_reading(self) -> None:
-        """Let its stdout wait."""
+        """Stop reading its stdout."""
         if self._stdout is not None and not self._stdout.is_closing():
             self._stdout.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read its stdout on."""
+        """Read its stdout again."""
         if self._stdout is not None and not self._stdout.is_closing():
             self._stdout.resume_reading()
 

@@ -45,7 +45,7 @@ def first(options: Mapping[str, tuple[str, ...]], name: str) -> str | None:
 
 
 def is_on(options: Mapping[str, tuple[str, ...]], name: str, *, default: bool = False) -> bool:
-    """Whether a flag is set; `unbound` and `host-bound` of PubkeyAuthentication are a yes."""
+    """Whether a flag is on; `unbound` and `host-bound` of PubkeyAuthentication count as on."""
     value = first(options, name)
     return default if value is None else value.lower() not in ("no", "false")
 

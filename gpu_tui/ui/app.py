@@ -176,7 +176,7 @@ class CockpitApp(ToastingApp):
     # --- frames -------------------------------------------------------------------------------
 
     def post_display_hook(self) -> None:
-        """A frame was painted."""
+        """Set `painted` once the panes are filled. Called by textual after each frame."""
         if self._cockpit.filled:
             self.painted.set()
 

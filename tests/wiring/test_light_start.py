@@ -74,6 +74,7 @@ def test_the_first_frame_waits_for_no_module_that_it_does_not_need(tmp_path: Pat
 @pytest.fixture
 def collector() -> Iterator[None]:
     before = gc.get_threshold()
+    gc.unfreeze()
     yield
     gc.enable()
     gc.unfreeze()

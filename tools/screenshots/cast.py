@@ -97,7 +97,7 @@ class _Cast:
             self._add("o", frame if self._lines[1:] else f"\x1b[?25l\x1b[2J{frame}")
 
     def end(self) -> None:
-        """Show the last frame until now."""
+        """Keep the last frame on screen until `at`."""
         self._add("o", "\x1b[0m")
 
     def text(self) -> str:

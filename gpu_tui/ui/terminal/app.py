@@ -41,7 +41,7 @@ class TerminalApp(FrameHook[ReturnType]):
         self._owed = False
 
     def get_driver_class(self) -> type[Driver]:
-        """Ours instead of textual's for a Unix terminal."""
+        """`TerminalDriver` in place of textual's driver for a Unix terminal."""
         usual = super().get_driver_class()
         return TerminalDriver if usual is LinuxDriver else usual
 
@@ -57,7 +57,7 @@ class TerminalApp(FrameHook[ReturnType]):
         self._shown = None
 
     def settle(self) -> None:
-        """Once the terminal reads again: show what it missed."""
+        """Repaint what the terminal missed, once it reads again."""
         if self._owed and not self.choked:
             self._owed = False
             self.screen.refresh()

@@ -24,7 +24,7 @@ _reported: set[str] = set()
 
 
 def _report(part: str, error: object) -> None:
-    """Log, once per part, that it is not as it was."""
+    """Log once that a private part is missing or different."""
     if part not in _reported:
         _reported.add(part)
         LOG.warning("textual %s: without %s (%s)", textual.__version__, part, error)
