@@ -18,6 +18,7 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.places import make_private
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.terminal.cell_diff import Cells
+from gpu_tui.ui.terminal.textual_private import whole_frame
 from gpu_tui.ui.theme import CockpitTheme
 from screenshots.builders import NOW, PROFILES
 from screenshots.render import VIEWS
@@ -88,9 +89,7 @@ class _Cast:
         """Add the screen as it is when nothing more is to be painted."""
         for _ in range(RESTS):
             await pilot.pause()
-        update = app.screen._compositor.render_full_update()
-        segments = update.__rich_console__(app.console, app.console.options)
-        frame = self._cells.lead_to(segments, ColorSystem.TRUECOLOR)
+        frame = self._cells.lead_to(whole_frame(app), ColorSystem.TRUECOLOR)
         if chapter:
             self._add("m", chapter)
         if frame:

@@ -73,6 +73,12 @@ def key_parser() -> Any:
         return None
 
 
+def whole_frame(app: App[Any]) -> Iterable[object]:
+    """What the screen shows now, as `FrameHook.write_frame` takes it. Only the recording of the README asks for it."""
+    update = app.screen._compositor.render_full_update()
+    return update.__rich_console__(app.console, app.console.options)
+
+
 class WholeFirstFrame(Screen[ScreenResultType]):
     """A screen whose first frame waits for its content; otherwise it shows empty widgets first."""
 
