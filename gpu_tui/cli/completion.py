@@ -18,6 +18,8 @@ from gpu_tui.core.speech import say
 
 EXAMPLE = "gpu-tui completion bash >> ~/.bashrc"
 SHELLS = ("bash", "zsh", "fish")
+# zsh quotes a leading `~`, which then names no home, unless it is told that these are files.
+ZSH_CALL, TILDE_OF_ZSH = '_describe "${words[1]}" completions', "${${(M)PREFIX:#\\~*}:+-f}"
 PATHS = ("FILE", "DIR", "F", "QUEUE")  # metavars of arguments that are paths
 
 
@@ -30,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the registration for one shell. It runs the gpu-tui of $PATH, not the file that was typed."""
     options = ["-o nospace"]  # of bash: no names of files where no name of the program fits
     code = shellcode(["gpu-tui"], True, args.shell, options, argcomplete_script="gpu-tui")
+    if args.shell == "zsh":
+        code = code.replace(ZSH_CALL, f"{ZSH_CALL} {TILDE_OF_ZSH}")
     print(code, end="")
     return 0
 

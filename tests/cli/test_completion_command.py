@@ -219,6 +219,14 @@ def test_zsh_completes_at_its_prompt(place: Path) -> None:
 
 
 @needs_zsh
+def test_a_tilde_still_names_the_home_after_zsh_completed(place: Path) -> None:
+    (place / "logs").mkdir()
+    with closing(Zsh(place)) as zsh:
+        for typed, path in (("--fleet ~/fle", "fleet.yaml"), ("triage ~/lo", "logs/")):
+            zsh.shows(f"gpu-tui {typed}\t\x01printf '<%s>' \r", f"<{place}/{path}>")
+
+
+@needs_zsh
 def test_a_name_stays_one_word_of_zsh(hostile: Path) -> None:
     with closing(Zsh(hostile)) as zsh:
         for typed, wanted in (
