@@ -13,10 +13,12 @@ from gpu_tui.core import metrics
 from gpu_tui.core.sample import FailureKind
 from gpu_tui.parse.nvidia_smi import TIMED_OUT
 from gpu_tui.parse.shells import parse_shells
+from gpu_tui.transport.base import NONCE
 
 EVERY = 30.0  # seconds
 LIMIT = 4.0
 SHELLS_MOST = 60  # shells that are probed
+SHELLS_SEEN = 600  # among which these are found
 PYTHONS_MOST = 100  # Python programs whose arguments are read
 LISTS_MOST = 8  # lists of which the text before the reading position is read
 NEAR = 300  # bytes of that text
@@ -29,7 +31,7 @@ SHELLS = f"""
     errors=2
     capture {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/exe
     errors=1
-    dirs= pythons= count=0 many=0 IFS=$newline
+    dirs= pythons= shells= count=0 many=0 IFS=$newline
     set -f
     set -- $out
     set +f
@@ -44,7 +46,21 @@ SHELLS = f"""
             *) continue ;;
         esac
         at=${{line%%/exe*}} at=${{at##*/}}
-        [ "$at" = "$$" ] || [ "$((count += 1))" -gt {SHELLS_MOST} ] || dirs="$dirs $proc/$at"
+        [ "$at" = "$$" ] || [ "$((count += 1))" -gt {SHELLS_SEEN} ] || shells="$shells $proc/$at/cmdline"
+    done
+    if [ "$count" -gt {SHELLS_MOST} ]; then
+        # Each client that watches the box has some ten shells, one for each lane.
+        step
+        errors=2
+        capture {LIMIT:.0f} grep -L -z -x -e '{NONCE}[0-9a-f]*' -- $shells
+        errors=1
+        shells=${{out:-$shells}}
+    fi
+    set -- $shells
+    count=0
+    for at; do
+        [ "$((count += 1))" -le {SHELLS_MOST} ] || break
+        dirs="$dirs ${{at%/cmdline}}"
     done
     set --
     for at in $dirs; do set -- "$@" "$at/cwd" "$at"/fd/[0-9]*; done

@@ -15,11 +15,14 @@ import pytest
 from shell_box import SHELLS, ShellBox
 from test_runners import asked
 
+from gpu_tui.collect.probe_shells import SHELLS_MOST
+from gpu_tui.core.fleet import Roots
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.script_change import changed_scripts
 from gpu_tui.core.shells import Shell
 from gpu_tui.parse.shells import LONGEST, parse_shells
+from gpu_tui.transport.base import NONCE
 
 LIST = "first t\nsecond t\n"
 SCRIPT = """\
@@ -145,6 +148,23 @@ async def test_an_edit_in_place_and_one_by_rename(tmp_path: Path, night: Night) 
     night.list.unlink()
     (shell,) = await seen(box, "dash", pid)
     assert any("night.sh was replaced under its running shell" in one for one in told(shell))
+
+
+@pytest.mark.parametrize("shell", sorted(SHELLS))
+async def test_a_runner_is_found_among_the_shells_of_many_watching_clients(
+    tmp_path: Path, shell: str
+) -> None:
+    box = ShellBox(tmp_path)
+    words = {pid: ["sh", "-s", f"{NONCE}{pid:016x}"] for pid in range(100, 101 + SHELLS_MOST)}
+    words[999] = ["bash", "night.sh"]
+    for pid, argv in words.items():
+        box.process(pid, 1, argv[0], argv, 17)
+        (box.proc / f"{pid}/exe").symlink_to("/bin/dash")
+        (box.proc / f"{pid}/cwd").symlink_to("/srv/night")
+    async with asked(box, shell, roots=Roots(str(box.cgroup), str(box.proc))) as inbox:
+        event = await inbox.metric("shells")
+    assert isinstance(event.sample, Reading), event.sample
+    assert event.sample.value == (Shell(999, "/srv/night"),)
 
 
 @pytest.mark.parametrize("way", ["in place", "by rename"])
