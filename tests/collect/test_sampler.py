@@ -361,6 +361,20 @@ async def test_the_process_table_is_read_anew_when_something_began_or_ended(
         assert rows[4127].argv[:2] == ("python", "train.py")
 
 
+@pytest.mark.parametrize("awk", ["awk", "mawk", "none"])
+async def test_a_process_that_ends_while_it_is_read_hides_no_other(files: ShellBox, awk: str):
+    """The read of its file fails then, as that of a directory does."""
+    found = shutil.which(awk)
+    if found:
+        (files.bin / "awk").symlink_to(found)
+    else:
+        files.program("awk", "#!/bin/sh\nexit 1\n")
+    (files.proc / "300/stat").mkdir(parents=True)
+    async with sampling(files, "dash", files.group(poll=0.1)) as inbox:
+        rows = value(await inbox.metric("processes"))
+    assert {row.pid for row in rows} == {1, 2, 4127}
+
+
 @every_shell
 async def test_where_processes_always_come_and_go_the_table_is_not_read_at_every_look(
     files: ShellBox, shell: str

@@ -33,6 +33,26 @@ worth() {
     if [ "$n" -lt 3 ] || [ "$since_whole" -ge "$latest" ]; then since_whole=0; fi
 }
 
+# The end of a pipe: what is kept of each line of /proc/PID/stat.
+stat_rows() {
+    [ -z "$awk" ] || exec awk -v m="$mark" -v piece="$piece" '
+        function send() { printf "%s", held; fflush(); held = "" }
+        /\) [A-Z] 2 / { next }
+        {
+            if (match($0, /\) [A-Za-z] [-0-9 ]+$/)) {
+                split(substr($0, RSTART), at, " ")
+                ticks = $0 ~ /^[0-9]+ \(p[yt]/ ? " " at[13] " " at[14] : ""
+                $0 = substr($0, 1, RSTART) " " at[2] " " at[3] " " at[21] ticks
+            }
+            if (length(held) + length($0) > piece) send()
+            held = held ">" m " " $0 "\n"
+        }
+        END { send() }'
+    sed -e '/) [A-Z] 2 /d' \
+        -e '/^[0-9]* (p[yt]/s/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{9\}\( [0-9]* [0-9]*\)\( [-0-9]*\)\{6\} \([0-9]*\) .*/\1 \5\3/' \
+        -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/' | (marked)
+}
+
 process_table() {
     open stat
     flush
@@ -48,31 +68,8 @@ process_table() {
     # A process that has just begun may still become another program: so its arguments are read twice.
     [ "$there" = "$listed" ] || alike=0
     listed=$there alike=$((alike + 1))
-    if [ -n "$awk" ]; then
-        ${within:+$within 4} awk -v m="$mark" -v piece="$piece" '
-            function send() { printf "%s", held; fflush(); held = "" }
-            BEGIN {
-                for (i = 1; i < ARGC; i++) {
-                    while ((getline line <ARGV[i]) > 0) {
-                        if (line ~ /\) [A-Z] 2 /) continue
-                        if (match(line, /\) [A-Za-z] [-0-9 ]+$/)) {
-                            split(substr(line, RSTART), at, " ")
-                            ticks = line ~ /^[0-9]+ \(p[yt]/ ? " " at[13] " " at[14] : ""
-                            line = substr(line, 1, RSTART) " " at[2] " " at[3] " " at[21] ticks
-                        }
-                        if (length(held) + length(line) > piece) send()
-                        held = held ">" m " " line "\n"
-                    }
-                    close(ARGV[i])
-                }
-                send()
-            }' "$proc"/[0-9]*/stat 4<&- 7<&-
-    else
-        ${within:+$within 4} sed -e '/) [A-Z] 2 /d' \
-            -e '/^[0-9]* (p[yt]/s/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{9\}\( [0-9]* [0-9]*\)\( [-0-9]*\)\{6\} \([0-9]*\) .*/\1 \5\3/' \
-            -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/' \
-            "$proc"/[0-9]*/stat 4<&- 7<&- | (marked)
-    fi
+    # `cat` goes on after a process that ends while it is read; mawk and GNU sed would end there.
+    ${within:+$within 4} cat "$proc"/[0-9]*/stat 4<&- 7<&- | (stat_rows 4<&- 7<&-)
     close 0
     if [ "$alike" -gt 2 ]; then
         [ "$alike" -lt 5 ] || alike=1
