@@ -57,20 +57,15 @@ step() {
 # One line: tell KEY TEXT. The text is cut at its first line end.
 tell() { put ">$mark $1 ${2%%"$newline"*}"; }
 
-# All lines of a small file of the kernel: lines KEY FILE
-lines() {
-    start=">$mark $1 "
-    while IFS= read -r line || [ -n "$line" ]; do
-        if [ $((${#held} + ${#line} + ${#start})) -lt "$piece" ]; then
-            held=$held$start$line$newline # as `put`, without the call: these are most of all lines
-        else
-            put "$start$line"
-        fi
-        line=
-    done <"$2"
+# The first line of a small file of the kernel: value KEY FILE
+value() {
+    line=
+    IFS= read -r line <"$2"
+    [ -z "$line" ] || put ">$mark $1 $line"
 }
 
-# The lines of such a file that begin with these words, the first of each: pick KEY FILE WORD...
+# The lines of such a file that begin with these words, the first of each, up to the last: pick KEY FILE WORD...
+# To bash a line costs a read of all that follows, to other shells a read for each byte.
 pick() {
     key=$1 file=$2
     shift 2

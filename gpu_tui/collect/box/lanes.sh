@@ -26,6 +26,7 @@ start_lanes() {
         minding="${minding}mind $1 $! $3$newline"
         rousing="${rousing}rouse $! $2$newline"
     done
+    eval "mind_lanes() { :$newline$minding}$newline rouse_lanes() { :$newline$rousing}"
 }
 
 # The life of one: lane NAME SECONDS. A tick that comes just before `wait` is lost; the next one is not.

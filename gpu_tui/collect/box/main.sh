@@ -14,8 +14,8 @@ main() {
     while :; do
         flush
         rest "$pause"
-        [ -n "$within" ] || eval "$minding"
-        if [ "$clock" = tick ] || turn "$seldom"; then eval "$rousing"; fi
+        [ -n "$within" ] || mind_lanes
+        if [ "$clock" = tick ] || turn "$seldom"; then rouse_lanes; fi
         beat
         n=$((n + 1))
     done

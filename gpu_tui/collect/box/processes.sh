@@ -9,7 +9,7 @@ waited=0 since_whole=0 spell=1 counted= moved= listed= alike=0
 
 ask_processes() {
     open uptime
-    lines uptime "$proc/uptime"
+    value uptime "$proc/uptime"
     close 0
     process_table
 }

@@ -29,29 +29,29 @@ each_level() {
 }
 
 used_v2() {
-    lines v2.current "$level/memory.current"
+    value v2.current "$level/memory.current"
     pick v2.events "$level/memory.events" oom_kill
 }
 used_v1() {
-    lines v1.usage "$level/memory.usage_in_bytes"
+    value v1.usage "$level/memory.usage_in_bytes"
     pick v1.oom "$level/memory.oom_control" oom_kill
 }
 cache_v2() {
-    lines v2.peak "$level/memory.peak"
+    value v2.peak "$level/memory.peak"
     pick v2.stat "$level/memory.stat" inactive_file active_file
 }
 cache_v1() {
-    lines v1.peak "$level/memory.max_usage_in_bytes"
+    value v1.peak "$level/memory.max_usage_in_bytes"
     pick v1.stat "$level/memory.stat" total_inactive_file total_active_file
 }
 limits_v2() {
     level_name v2.name
-    lines v2.max "$level/memory.max"
-    lines v2.high "$level/memory.high"
+    value v2.max "$level/memory.max"
+    value v2.high "$level/memory.high"
 }
 limits_v1() {
     level_name v1.name
-    lines v1.limit "$level/memory.limit_in_bytes"
+    value v1.limit "$level/memory.limit_in_bytes"
 }
 level_name() {
     name=${level#"$top"}
@@ -90,24 +90,24 @@ ask_memory() {
 ask_cpu() {
     open cpu
     case $cpu in
-        v2) lines v2.stat "$cpu2/cpu.stat" ;;
+        v2) pick v2.stat "$cpu2/cpu.stat" usage_usec nr_periods nr_throttled ;;
         v1)
-            lines v1.stat "$cpu1/cpu.stat"
-            lines v1.usage "$acct1/cpuacct.usage" ;;
+            pick v1.stat "$cpu1/cpu.stat" nr_periods nr_throttled
+            value v1.usage "$acct1/cpuacct.usage" ;;
     esac
     close 0
     if turn "$seldom_beats"; then
         open seldom
-        lines loadavg "$proc/loadavg"
+        value loadavg "$proc/loadavg"
         close 0
     else
         same seldom
     fi
     if turn "$limit_beats"; then
         open limits
-        lines v2.max "$cpu2/cpu.max"
-        lines v1.quota "$cpu1/cpu.cfs_quota_us"
-        lines v1.period "$cpu1/cpu.cfs_period_us"
+        value v2.max "$cpu2/cpu.max"
+        value v1.quota "$cpu1/cpu.cfs_quota_us"
+        value v1.period "$cpu1/cpu.cfs_period_us"
         close 0
     else
         same limits
@@ -117,8 +117,8 @@ ask_cpu() {
 ask_host() {
     open host
     now
-    lines uptime "$proc/uptime"
-    lines boot_id "$proc/sys/kernel/random/boot_id"
+    value uptime "$proc/uptime"
+    value boot_id "$proc/sys/kernel/random/boot_id"
     tell hostname "$hostname"
     tell machine "$machine"
     close 0
