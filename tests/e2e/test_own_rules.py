@@ -155,7 +155,7 @@ async def test_cockpit_uses_own_rules_and_a_recording_keeps_their_findings(
             end.write(f"{SLOW_LINE}\n")
         await wait_until(room, tap, has_note("a-slow.toml: a pattern took more than"))
     tape.close()
-    monkeypatch.setattr(user_rules, "DIRECTORY", "none")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     rules_in_use()
     assert classify.triage(MELTED).label != "hardware"
     reader = TapeReader(tmp_path / "t.tape")
