@@ -112,15 +112,16 @@ next_look() {
         exec 9</dev/null
     fi
     set -f
-    while [ -n "$expected" ]; do
-        IFS=, read -r index uuid share used rest <&4 || break
+    IFS=,
+    while [ -n "$expected" ] && read -r index uuid share used rest; do
         weigh
         case $expected in
             "$kind$newline"*) expected=${expected#"$kind$newline"} ;;
             *) break ;;
         esac
         rows="$rows>$mark $index,$uuid,$share,$used,$rest$newline"
-    done
+        IFS=,
+    done <&4
     set +f
     unset IFS
     if [ -n "$odd" ]; then exec 8<&-; else exec 9<&-; fi

@@ -72,7 +72,7 @@ ask_memory() {
         [ "$memory" = host ] || each_level "cache_$memory"
         close 0
         open machine
-        pick meminfo "$proc/meminfo" MemTotal: MemAvailable: SwapTotal: SwapFree: Hugetlb:
+        pick meminfo "$proc/meminfo" MemTotal: MemAvailable: SwapTotal: SwapFree:
         close 0
     else
         same seldom
@@ -80,6 +80,7 @@ ask_memory() {
     fi
     if turn "$limit_beats"; then
         open limits
+        pick meminfo "$proc/meminfo" Hugetlb: # one of the last lines
         [ "$memory" = host ] || each_level "limits_$memory"
         close 0
     else
