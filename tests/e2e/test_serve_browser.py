@@ -79,6 +79,7 @@ class Page:
         self.asked: list[str] = []  # every address that the page fetched
         self._screen = pyte.Screen(80, 24)
         self._stream = pyte.ByteStream(self._screen)
+        self._loader = ""  # of the document that the tab shows
         self._reading = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
@@ -89,6 +90,9 @@ class Page:
                 continue
             about = said["params"]
             match said["method"]:
+                case "Page.frameNavigated":
+                    self._loader = about["frame"]["loaderId"]
+                    self._screen.reset()
                 case "Network.requestWillBeSent":
                     self.asked.append(about["request"]["url"])
                 case "Network.webSocketFrameSent":
@@ -107,6 +111,14 @@ class Page:
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         await self._tools.send_json({"id": number, "method": method, "params": params})
         return await answer
+
+    async def open(self, address: str) -> None:
+        """Go to this address, away from all that the screen shows."""
+        loader = (await self.do("Page.navigate", url=address))["loaderId"]
+        async with asyncio.timeout(SECONDS):
+            while self._loader != loader:
+                self._came.clear()
+                await self._came.wait()
 
     async def shot(self) -> bytes:
         return base64.b64decode(str((await self.do("Page.captureScreenshot"))["data"]))
@@ -171,7 +183,7 @@ async def browser(directory: Path, address: str) -> AsyncIterator[Page]:
                 page = Page(tools)
                 await page.do("Network.enable")
                 await page.do("Page.enable")
-                await page.do("Page.navigate", url=address)
+                await page.open(address)
                 yield page
     finally:
         process.kill()
@@ -212,11 +224,13 @@ async def test_a_browser_shows_the_cockpit_keys_reach_it_and_it_ends_clean(
             assert await page.value("document.cookie") == ""  # nor for a script
             assert not any(token in url for url in page.asked[1:])
             # Loaded again by its cookie alone; another browser, without one, is refused.
-            await page.do("Page.navigate", url=f"{origin}/")
+            await page.open(f"{origin}/")
             await page.until(lambda text: all(word in text for word in words))
             await page.do("Network.clearBrowserCookies")
-            await page.do("Page.navigate", url=f"{origin}/")
+            await page.open(f"{origin}/")
             await page.says("opens only by the whole address")
+            await page.open(address)
+            await page.until(lambda text: all(word in text for word in words))
             tabs = children_of(server.pid)
             assert tabs
             ends = [os.pidfd_open(pid) for pid in tabs]
