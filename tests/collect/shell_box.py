@@ -225,16 +225,18 @@ async def finish(process: asyncio.subprocess.Process) -> None:
     process._transport.close()  # type: ignore[attr-defined]  # else it lives until collected
 
 
+def _box_at(root: Path) -> ShellBox:
+    root.mkdir()
+    return ShellBox(root)
+
+
 def in_all_at_once(
-    shells: Iterable[str],
+    shells: Iterable[str], box_at: Callable[[Path], ShellBox] = _box_at
 ) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
     """The test's first two arguments are a box of its own and a shell: all shells are tried at once, for nearly all
-    that such a test does is wait. The first that fails cancels the others and is named in a note.
+    that such a test does is wait. The first that fails cancels the others and is named in a note. `box_at` makes a box
+    in a directory that is not there yet.
     """
-
-    def box_at(root: Path) -> ShellBox:
-        root.mkdir()
-        return ShellBox(root)
 
     def of(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
         async def one(root: Path, shell: str, rest: dict[str, object]) -> None:

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 import shell_box
-from shell_box import GPU_ROW, Inbox, ShellBox, gone
+from shell_box import GPU_ROW, Inbox, ShellBox, gone, in_all_at_once
 from test_sampler import hurried, sampling, value
 
 from gpu_tui.collect import probe_gpu
-from gpu_tui.collect.sampler import Group
+from gpu_tui.collect.probe_box import BOX
+from gpu_tui.collect.probe_gpu import GPU
+from gpu_tui.collect.sampler import Group, plan
 
 CALLED, LOOPED = GPU_ROW, GPU_ROW.replace(", 45, ", ", 46, ")  # the share tells who said it
 SECOND = GPU_ROW.replace("0, GPU-1", "1, GPU-2")
@@ -31,15 +33,11 @@ GOOD = "while cat '{root}/rows'; do sleep 0.1; done"
 APPS = "echo 'GPU-11111111-aaaa-4bbb-8ccc-000000000000, 4127, 9000, python'"
 
 
-@pytest.fixture(params=["dash", "bash", "busybox"])
-def shell(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> ShellBox:
-    box = ShellBox(tmp_path)
-    box.program("nvidia-smi", NVIDIA_SMI.format(root=tmp_path))
+def box_at(root: Path) -> ShellBox:
+    """A box whose nvidia-smi does what the files `loop`, `call` and `apps` say, and keeps who was asked for what."""
+    root.mkdir()
+    box = ShellBox(root)
+    box.program("nvidia-smi", NVIDIA_SMI.format(root=root))
     box.file("call", CALLED + "\n")
     box.file("rows", LOOPED + "\n")
     box.file("apps", APPS)
@@ -48,13 +46,23 @@ def box(tmp_path: Path) -> ShellBox:
     return box
 
 
+every_shell_that_loops = in_all_at_once(("dash", "bash", "busybox"), box_at)
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> ShellBox:
+    return box_at(tmp_path / "box")
+
+
 def loops(box: ShellBox, how: str) -> None:
     """What a loop does from now on, in sh."""
     box.file("loop", how.format(root=box.root))
 
 
-def group_of(box: ShellBox) -> Group:
-    return hurried(box.group(poll=0.1), "gpu", 1, 60)
+def group_of(box: ShellBox, limit: int = 60) -> Group:
+    """The cards and what gives the beat, ten times a second; `limit`: beats that a call may take."""
+    (group,) = plan(box.instance(poll=0.1), probes=(*BOX, *GPU))
+    return hurried(group, "gpu", 1, limit)
 
 
 def asked(box: ShellBox, what: str) -> list[int]:
@@ -75,6 +83,7 @@ async def until(inbox: Inbox, wanted: float) -> None:
         pass
 
 
+@every_shell_that_loops
 async def test_it_is_started_once_for_many_looks(box: ShellBox, shell: str):
     async with sampling(box, shell, group_of(box)) as inbox:
         assert await share(inbox) == 0.45
@@ -83,6 +92,7 @@ async def test_it_is_started_once_for_many_looks(box: ShellBox, shell: str):
     assert len(asked(box, "--query-gpu=index")) == 2
 
 
+@every_shell_that_loops
 async def test_several_cards_are_one_look(box: ShellBox, shell: str):
     box.file("call", f"{CALLED}\n{SECOND}\n")
     box.file("rows", f"{LOOPED}\n{SECOND}\n")
@@ -93,6 +103,7 @@ async def test_several_cards_are_one_look(box: ShellBox, shell: str):
     assert len(asked(box, "--loop-ms")) == 1
 
 
+@every_shell_that_loops
 async def test_a_loop_lives_for_a_while(box: ShellBox, shell: str, monkeypatch: pytest.MonkeyPatch):
     """It may leak, and it does not see what a program that starts now would."""
     monkeypatch.setattr(probe_gpu, "LOOP_ROUNDS", 4)
@@ -121,6 +132,7 @@ UNUSED = CALLED.replace(", 9216, ", ", 900, ")
         CALLED.replace(", 9216, ", ", [N/A], "),
     ],
 )
+@every_shell_that_loops
 async def test_a_card_that_nobody_uses_is_not_held_open(box: ShellBox, shell: str, rows: str):
     """It could not be reset, nor cut anew, nor would it sleep."""
     box.file("call", rows + "\n")
@@ -130,6 +142,7 @@ async def test_a_card_that_nobody_uses_is_not_held_open(box: ShellBox, shell: st
     assert not asked(box, "--loop-ms")
 
 
+@every_shell_that_loops
 async def test_who_lets_go_of_a_card_ends_the_loop(box: ShellBox, shell: str):
     async with sampling(box, shell, group_of(box)) as inbox:
         await until(inbox, 0.46)
@@ -164,6 +177,7 @@ LOST = "Unable to determine the device handle for GPU0000:02:00.0: Unknown Error
     }.items(),
     ids=lambda item: item[0],
 )
+@every_shell_that_loops
 async def test_what_a_loop_should_not_do_a_call_makes_good(
     box: ShellBox, shell: str, how: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ):
@@ -182,6 +196,7 @@ async def test_what_a_loop_should_not_do_a_call_makes_good(
         await gone(loop)
 
 
+@every_shell_that_loops
 async def test_a_part_of_a_row_is_waited_for_no_longer_than_a_look(
     box: ShellBox, shell: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -189,13 +204,14 @@ async def test_a_part_of_a_row_is_waited_for_no_longer_than_a_look(
     seen = "while ! [ -e '{root}/seen' ]; do sleep 0.05; done"  # of several looks only the last is told
     part = f"printf '%s' '{LOOPED[:60]}'; trap '' TERM; kill -s STOP $$"
     loops(box, f"cat '{{root}}/rows'; {seen}; {part}")
-    async with sampling(box, shell, hurried(box.group(poll=0.1), "gpu", 1, 5)) as inbox:
+    async with sampling(box, shell, group_of(box, limit=5)) as inbox:
         await until(inbox, 0.46)
         box.file("seen", "")
         await until(inbox, 0.45)
         await gone(*asked(box, "--loop-ms"))
 
 
+@every_shell_that_loops
 async def test_new_programs_that_find_no_driver_end_it(box: ShellBox, shell: str):
     """As in a container that lost its devices: who has them open goes on as if nothing were."""
     lost = "echo 'Failed to initialize NVML: Unknown Error'; exit 255"
@@ -210,6 +226,7 @@ async def test_new_programs_that_find_no_driver_end_it(box: ShellBox, shell: str
         await gone(*asked(box, "--loop-ms"))
 
 
+@every_shell_that_loops
 async def test_it_ends_with_us(box: ShellBox, shell: str):
     async with sampling(box, shell, group_of(box)) as inbox:
         await until(inbox, 0.46)
@@ -231,6 +248,7 @@ def lane_of(loop: int) -> int:
     return int(Path(f"/proc/{loop}/stat").read_text().rpartition(") ")[2].split()[1])
 
 
+@every_shell_that_loops
 async def test_it_ends_though_who_reads_it_is_killed(box: ShellBox, shell: str):
     async with sampling(box, shell, group_of(box)) as inbox:
         await until(inbox, 0.46)
