@@ -102,7 +102,9 @@ async def test_what_a_terminal_answers_types_nothing_into_a_ladder(  # type: ign
 ) -> None:
     said = tmp_path / "asked"
     terminal: Terminal = make_terminal(80, 24)
-    words = [sys.executable, str(Path(__file__).with_name("ladder_alone.py")), str(said)]
+    here = Path(__file__)
+    words = ["env", f"PYTHONPATH={here.parents[2] / 'tools'}", sys.executable]
+    words += [str(here.with_name("ladder_alone.py")), str(said)]
     await terminal.run(f"{shlex.join(words)}; echo left with $?; exec cat")
     await terminal.until("1 Instances", "autodl-1")
     await terminal.keys("t")
