@@ -25,8 +25,8 @@ from gpu_tui.state.contract import check_json
 from gpu_tui.state.report import handover
 from gpu_tui.wiring.once import collect_once
 
-# Names that only this file uses: tests on one machine see each other's processes.
-CELLS = ("hold_night_a", "hold_night_b")
+# Names that only this run of this file uses: tests on one machine see each other's processes.
+CELLS = FIRST, SECOND = tuple(f"hold_night_{one}_{os.getpid()}" for one in "ab")
 
 
 class Night:
@@ -98,8 +98,8 @@ async def test_a_killed_runner(box, night: Night, tmp_path: Path) -> None:  # ty
     lab, text = await look(box, tmp_path)
     (gone,) = about(lab, "runner_gone")
     assert gone["severity"] == "serious"
-    assert "hold_night_a went on without it" in gone["evidence"]
-    assert gone["evidence"].endswith("and nothing starts hold_night_b")
+    assert f"{FIRST} went on without it" in gone["evidence"]
+    assert gone["evidence"].endswith(f"and nothing starts {SECOND}")
     command = gone["remedy"].partition("run on the box: ")[2]
     assert command.startswith(f"tmux new-session -d -s queue-2 -c {box.home} ")
     assert "; bash run_queue.sh night.txt 2 </dev/null >>" in command
@@ -111,7 +111,7 @@ async def test_a_killed_runner(box, night: Night, tmp_path: Path) -> None:  # ty
 async def test_a_killed_loop_that_nothing_names(box, night: Night, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     loop = 'while read -r config; do "$PYTHON" "$TRAINER" --config "$config" --epochs 3 >log.txt; done <night.txt\n'
     night.script.write_text(loop)
-    (box.home / "night.txt").write_text("conf/hold_night_a.yaml\nconf/hold_night_b.yaml\n")
+    (box.home / "night.txt").write_text(f"conf/{FIRST}.yaml\nconf/{SECOND}.yaml\n")
     pid = await asyncio.to_thread(night.start)
     fleet = write_fleet(tmp_path, box)
     row = yaml.safe_load(fleet.read_text())["instances"][0]
@@ -127,8 +127,7 @@ async def test_a_killed_loop_that_nothing_names(box, night: Night, tmp_path: Pat
         if not found:
             os.kill(pid, signal.SIGKILL)
     assert (
-        'the loop that read night.txt is gone: "conf/hold_night_a.yaml" went on'
-        in gone[0]["evidence"]
+        f'the loop that read night.txt is gone: "conf/{FIRST}.yaml" went on' in gone[0]["evidence"]
     )
     assert "bash run_queue.sh night.txt 1" in gone[0]["remedy"]
 
@@ -145,8 +144,9 @@ async def test_a_script_edited_under_its_shell(box, night: Night, tmp_path: Path
     text = night.script.read_text()
     os.utime(night.script, (0, 0))
     await asyncio.to_thread(night.start)
-    (box.home / "conf" / "hold_night_b.yaml.new").write_text("lr: 2\n")
-    (box.home / "conf" / "hold_night_b.yaml.new").replace(box.home / "conf" / "hold_night_b.yaml")
+    new = box.home / "conf" / f"{SECOND}.yaml.new"
+    new.write_text("lr: 2\n")
+    new.replace(box.home / "conf" / f"{SECOND}.yaml")
     with (box.home / "night.txt").open("a") as queue:
         queue.write("conf/late.yaml t 3\n")
     lab, _ = await look(box, tmp_path)
