@@ -72,7 +72,10 @@ def _newest_snippet(target: Target) -> str:
     return f"""{_NEWEST}
     if turn {SELDOM}; then
         found= left={NAMES_MOST} room={NEWEST_ROOM}
-        for dir in {homes}; do newest "$dir"; done
+        for dir in {homes}; do
+            [ "$left" -gt 0 ] || break
+            newest "$dir"
+        done
     fi
     set -f
     IFS=$newline
