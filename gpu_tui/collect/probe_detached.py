@@ -116,7 +116,7 @@ DETACHED = f"""
         close "$code"
     fi
     if [ -n "$pids" ]; then
-        open uptime; lines uptime "$proc/uptime"; close 0
+        open uptime; value uptime "$proc/uptime"; close 0
         open clock; now; close 0
         process_table
     fi
