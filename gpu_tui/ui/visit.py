@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from textual.app import SuspendNotSupported
@@ -29,7 +28,7 @@ async def visit(app: TerminalApp[Any], name: str, words: Sequence[str]) -> str:
     loop = asyncio.get_running_loop()
     began = loop.time()
     try:
-        with app.lent(), _unstopped():
+        with app.lent():
             _say(
                 say("gpu-tui: {words}\n  exit brings you back\n", words=plain(" ".join(words), 300))
             )
@@ -86,16 +85,3 @@ async def _enter() -> None:
         os.read(0, 4096)
     finally:
         loop.remove_reader(0)
-
-
-@contextmanager
-def _unstopped() -> Iterator[None]:
-    """The interrupt and quit keys are the program's; a handler (not SIG_IGN) leaves it the usual ones."""
-    kept = {
-        number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)

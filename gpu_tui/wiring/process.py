@@ -28,6 +28,8 @@ def run(work: Coroutine[object, object, R]) -> R:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         raise error from group
+    finally:
+        work.close()  # not begun where a signal came first
 
 
 def begin_loading() -> None:

@@ -23,7 +23,11 @@ from gpu_tui.ui.terminal.textual_private import FrameHook, tune
 SWITCH = "GPU_TUI_PAINT"  # `stock` in the environment: textual paints by itself
 SYNC_FROM = 512  # bytes: a smaller frame is one write, which a terminal never shows half
 SYNC_START, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
-ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+KEYS = (
+    signal.SIGINT,
+    signal.SIGQUIT,
+)  # of a terminal; another program that draws there gets them too
+ENDINGS = (*KEYS, signal.SIGTERM, signal.SIGHUP)
 
 
 class TerminalApp(FrameHook[ReturnType]):
@@ -117,12 +121,18 @@ class TerminalApp(FrameHook[ReturnType]):
 
     # --- the end ------------------------------------------------------------------------------
 
-    def on_load(self) -> None:
-        """Handle the signals that end a program: with textual alone the terminal would stay broken."""
+    async def on_load(self) -> None:
+        """Handle the signals that end a program: with textual alone the terminal would stay broken.
+
+        asyncio's way with SIGINT is no better: textual swallows some cancellations, and a second one ends all at once.
+        """
         for number in ENDINGS:
             # Outside the main thread a loop takes no signals.
             with suppress(NotImplementedError, RuntimeError, ValueError):
-                asyncio.get_running_loop().add_signal_handler(number, self._end, 128 + number)
+                asyncio.get_running_loop().add_signal_handler(number, self._end, number)
+        await asyncio.sleep(
+            0
+        )  # a SIGINT that came earlier ends it here, while the terminal is untouched
 
     def on_mount(self) -> None:
         """Without a terminal there is nothing to restore."""
@@ -135,7 +145,9 @@ class TerminalApp(FrameHook[ReturnType]):
             with suppress(NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().remove_signal_handler(number)
 
-    def _end(self, code: int) -> None:
+    def _end(self, number: signal.Signals) -> None:
         if self.terminal is not None:
+            if self.terminal.lent and number in KEYS:
+                return
             self.terminal.release()
-        self.exit(return_code=code)
+        self.exit(return_code=128 + number)
