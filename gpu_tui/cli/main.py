@@ -172,6 +172,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return UNHEARD
     except Exception as error:  # the last place before the shell: nothing leaves as a traceback
+        if _was_interrupted(error):
+            return INTERRUPTED
         if debug:
             traceback.print_exc()
         _tell(error, as_json=_wants_json(words))
@@ -181,6 +183,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         _print_slow_patterns()
         streams.settle()
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether an interrupt led to `error`: Python 3.11 raises RuntimeError for any exception of a `__set_name__`."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None
 
 
 def _triage_rules() -> RuleSet:
