@@ -61,7 +61,11 @@ def running_fleet(
         ) as process,
     ):
         try:
-            line = _first_line(process)
+            try:
+                line = _first_line(process)
+            except KeyboardInterrupt:
+                process.terminate()  # it looks at its stdin only when it has loaded
+                raise
             if not line:
                 process.kill()
                 process.wait()

@@ -12,6 +12,7 @@ import json
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from gpu_tui.demo.cast import SEATS, cast
@@ -35,25 +36,33 @@ def main() -> int:
         parser.error("--speed must be above 0")
     if args.dir and args.dir.exists() and any(args.dir.iterdir()):
         parser.error(f"{args.dir} is not empty; name a new directory")
-    directory = args.dir or Path(tempfile.mkdtemp(prefix="gpu-tui-demo-"))
-    make_private(directory)
-    return asyncio.run(_play(directory.resolve(), args.boxes, args.speed, args.seed))
+    return asyncio.run(_play_until_told(args))
 
 
-async def _play(directory: Path, boxes: int, speed: float, seed: int) -> int:
+async def _play_until_told(args: argparse.Namespace) -> int:
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, told.set)
     watch = asyncio.create_task(_stdin_ends(told))
-    try:
-        async with theatre(directory, boxes, speed, seed) as opened:
-            sys.stdout.write(json.dumps(opened.announcement()) + "\n")
-            sys.stdout.flush()
-            await told.wait()
-    finally:
-        watch.cancel()
+    playing = asyncio.create_task(_play(args))
+    ended = asyncio.create_task(told.wait())
+    await asyncio.wait({playing, ended}, return_when=asyncio.FIRST_COMPLETED)
+    watch.cancel()
+    ended.cancel()
+    playing.cancel()  # also while the boxes start
+    with suppress(asyncio.CancelledError):
+        await playing
     return 0
+
+
+async def _play(args: argparse.Namespace) -> None:
+    directory = args.dir or Path(tempfile.mkdtemp(prefix="gpu-tui-demo-"))
+    make_private(directory)
+    async with theatre(directory.resolve(), args.boxes, args.speed, args.seed) as opened:
+        sys.stdout.write(json.dumps(opened.announcement()) + "\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
 
 
 async def _stdin_ends(told: asyncio.Event) -> None:

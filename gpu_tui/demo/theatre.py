@@ -68,10 +68,10 @@ async def theatre(directory: Path, boxes: int, speed: float, seed: int) -> Async
     (directory / "ssh_config").write_text("# The demo reads no other ssh configuration.\n")
     token = f"demo-{random.getrandbits(64):016x}"
     provider = ProviderServer(wall, token)
-    await provider.open()
     lines: dict[str, Line] = {}
     stages: list[Stage] = []
     try:
+        await provider.open()
         for part in cast(boxes):
             box = _build(directory, part, wall.now(), Random(f"{seed}:{part.name}"))
             line = Line(box, client_key.convert_to_public())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gpu_tui.demo import fleet
 from gpu_tui.demo.fleet import DemoFailed, running_fleet, simulated_fleet
 
 
@@ -45,6 +46,67 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals) -> None:
         demo.process.send_signal(number)
         assert demo.process.wait(60) == 0
         assert not demo.directory.exists()
+
+
+# Tells us when the boxes begin to start, and lets them never be there.
+STARTING = """
+import asyncio, sys
+from gpu_tui.demo import server, theatre
+async def restore(self):
+    print("starting", flush=True)
+    await asyncio.Event().wait()
+theatre.Line.restore = restore
+sys.argv = ["server", "--boxes", "1", "--dir", sys.argv[1]]
+sys.exit(server.main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, None], ids=str)
+def test_it_ends_while_its_boxes_start(tmp_path: Path, number: signal.Signals | None) -> None:
+    place = tmp_path / "fleet"
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTING, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        assert server.stdout.readline() == b"starting\n"
+        assert place.is_dir()
+        if number is None:
+            server.stdin.close()
+        else:
+            server.send_signal(number)
+        try:
+            assert server.wait(60) == 0
+        finally:
+            server.kill()
+    assert not place.exists()
+
+
+def test_an_interrupt_ends_a_server_that_still_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads neither stdin nor signals yet."""
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n: >'{begun}'\nexec sleep 600\n")
+    python.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+    def interrupted(*_: object) -> bytes:
+        begun.read_bytes()  # until it was begun
+        raise KeyboardInterrupt
+
+    def ended(process: subprocess.Popen[bytes]) -> None:
+        try:
+            assert process.wait(60) == -signal.SIGTERM
+        finally:
+            process.kill()
+
+    monkeypatch.setattr(fleet, "_first_line", interrupted)
+    monkeypatch.setattr(fleet, "_end", ended)
+    with pytest.raises(KeyboardInterrupt), running_fleet(boxes=1):
+        pass
 
 
 def test_it_ends_with_whoever_started_it() -> None:
