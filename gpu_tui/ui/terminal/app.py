@@ -109,15 +109,20 @@ class TerminalApp(FrameHook[ReturnType]):
     @contextmanager
     def lent(self) -> Iterator[None]:
         """Leave the terminal to another program for this block. Raises SuspendNotSupported without a terminal."""
+        failed: Exception | None = None
         with self.suspend():
             driver = self.terminal
             if driver is not None:
                 driver.lent = True
             try:
                 yield
+            except Exception as error:  # textual would not take the terminal again
+                failed = error
             finally:
                 if driver is not None:
                     driver.lent = False
+        if failed is not None:
+            raise failed
 
     # --- the end ------------------------------------------------------------------------------
 
