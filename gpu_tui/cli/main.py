@@ -188,7 +188,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _was_interrupted(error: BaseException | None) -> bool:
     """Whether an interrupt led to `error`: Python 3.11 raises RuntimeError for any exception of a `__set_name__`."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__
+        error = error.__cause__ or error.__context__
     return error is not None
 
 

@@ -1,9 +1,14 @@
-"""A command ends without formatting its result and without garbage collections."""
+"""A command ends without formatting its result, without garbage collections and without warnings."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import subprocess
 import sys
+from collections.abc import Coroutine
+
+import pytest
 
 from gpu_tui.wiring.process import run
 
@@ -24,6 +29,20 @@ async def _made() -> Result:
 
 def test_a_result_is_not_formatted() -> None:
     assert run(_made()).shown == 0
+
+
+def test_a_command_that_was_interrupted_before_it_began_leaves_no_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(main: Coroutine[object, object, None]) -> None:
+        main.close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asyncio, "run", interrupted)
+    work = _made()
+    with pytest.raises(KeyboardInterrupt):
+        run(work)
+    assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
 
 
 def test_the_interpreter_looks_through_no_object_while_it_exits() -> None:
