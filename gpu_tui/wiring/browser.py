@@ -211,10 +211,12 @@ class TabProcess(AppService):
         process = self._process
         if process is None:
             return
-        for ends in (self.stop, process.wait):  # stop() swallows the cancellation by the timeout
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE):
-                    await ends()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self.stop()  # swallows the cancellation by the timeout, hence the second one
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await process.wait()
         if process.returncode is None:
             process.kill()
             await process.wait()

@@ -23,7 +23,7 @@ def cell(**more: object) -> Cell:
         ({"epoch": 400, "eta_seconds": HOUR}, HOUR / 2, "epoch 399 of 400"),
         ({"epoch": None, "epochs": None, "step": 25, "steps": 100}, 10 * HOUR, "50% done"),
         ({"epoch": None, "epochs": None, "part": 0.1}, 10 * HOUR, "it is 40% done"),
-        ({"epoch": None, "epochs": None}, 10 * HOUR, "it needs 20.0 h more than its limit leaves"),
+        ({"epoch": None, "epochs": None}, 10 * HOUR, "it needs 20 h more than its limit leaves"),
     ],
 )
 def test_a_job_that_falls_short_has_the_epoch_it_reaches(

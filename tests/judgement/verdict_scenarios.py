@@ -1707,7 +1707,7 @@ def a_box_without_a_card_is_idle(s: Scene) -> None:
     s.watch(540)
 
 
-@scenario("finished", "idle_billing:serious", evidence=("up to 6.0",))
+@scenario("finished", "idle_billing:serious", evidence=("up to $6.0",))
 def a_run_that_was_over_for_three_hours_when_we_came(s: Scene) -> None:
     s.link("live")
     both_done(s, ago=10_800)

@@ -348,7 +348,7 @@ def test_a_finished_queue_idles_and_after_ten_minutes_says_what_it_cost() -> Non
     bench.at -= 20
     findings = {f.kind: f for f in bench.view().findings}
     assert "idle_billing" in findings
-    assert "USD" in findings["idle_billing"].evidence
+    assert "$0.34" in findings["idle_billing"].evidence
 
 
 def test_what_a_box_had_cost_stays_also_where_its_end_went_by_a_state_that_nobody_knows() -> None:

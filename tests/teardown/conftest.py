@@ -7,14 +7,12 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from boxes import Sshd
 from rented import RentedBox, Scene
 from runpod_server import RunPodServer
 
-from gpu_tui.cli import verify as command
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import Manifest
@@ -26,6 +24,8 @@ from gpu_tui.transport.ssh import SshTransport
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))  # a far line to a box
 
 LOADED: dict[tuple[str, frozenset[str]], tuple[FileVerdict, ...]] = {}
+
+RUN = asyncio.run
 
 
 @pytest.fixture
@@ -66,14 +66,14 @@ def one_reader(
     else a tenth of it. With `own_reader` a test has the command as it is.
     """
     runner, child = reader_of_all
-    monkeypatch.setattr(command, "asyncio", SimpleNamespace(run=runner.run))
+    monkeypatch.setattr(asyncio, "run", runner.run)
     monkeypatch.setattr(audit, "reader", lambda *_: nullcontext(child))
 
 
 @pytest.fixture
 def own_reader(one_reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command as it is, also in a module that uses `one_reader`."""
-    monkeypatch.setattr(command, "asyncio", asyncio)
+    monkeypatch.setattr(asyncio, "run", RUN)
     monkeypatch.setattr(audit, "reader", reader)
 
 

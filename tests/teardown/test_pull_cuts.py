@@ -247,7 +247,7 @@ async def test_a_disk_here_without_room(scene: Scene, small_disk: tuple[str, Pat
         return
     ((place, why),) = (await pull_files(scene.connection, root, manifest, disk)).failed
     assert place == "the disk here"
-    assert ("GB free" if "size" in limit else "inodes free") in why
+    assert ("MiB free in" if "size" in limit else "inodes free") in why
     assert local_tree(disk).manifest == Manifest()
 
 

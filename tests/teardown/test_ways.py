@@ -134,7 +134,7 @@ async def test_a_stopped_box_says_how_to_reach_it_again(tmp_path: Path) -> None:
     assert last.state == "closed"
     plan = next(rung for rung in last.rungs if rung.rung is Rung.PLAN)
     assert "start it again" in (plan.next or "")
-    assert any("6 files, 9 Bytes, were pulled to /r" in text for text in plan.lines)
+    assert any("6 files, 9 B, were pulled to /r" in text for text in plan.lines)
     assert any("nothing can be abandoned" in text for text in plan.lines)
     assert last.abandon_phrase is None
 
