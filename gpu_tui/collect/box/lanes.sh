@@ -64,11 +64,17 @@ child() { # PID PARENT
     case ${stat##*") "} in [A-Za-z]" $2 "*) ;; *) return 1 ;; esac
 }
 
-# The commands of a lane, into $found: its children without a fd 7.
+# The commands of a lane, into $found: its children without a fd 7. Where the kernel does not list the children of a
+# process, each process is looked at, which costs as much as a reading of the process table.
 commands() { # PID
-    found=
-    for at in /proc/[0-9]*; do
-        [ -e "$at/fd/7" ] || ! child "${at#/proc/}" "$1" || found="$found ${at#/proc/} "
+    found= children='/proc/[0-9]*'
+    if [ -e "/proc/$1/task/$1/children" ]; then
+        children=
+        read -r children <"/proc/$1/task/$1/children"
+    fi
+    for at in $children; do
+        at=${at#/proc/}
+        [ -e "/proc/$at/fd/7" ] || ! child "$at" "$1" || found="$found $at"
     done
 }
 
@@ -92,11 +98,9 @@ mind() {
         commands "$2"
         eval "old_$1=\$found"
     elif [ "$since" -gt "$3" ]; then
-        commands "$2"
-        old=
-        eval "old=\$old_$1"
+        eval "found=\$old_$1"
         for at in $found; do
-            case $old in *" $at "*) kill -s KILL "$at" ;; esac
+            ! child "$at" "$2" || kill -s KILL "$at"
         done
         since=
     fi
