@@ -29,7 +29,7 @@ from shell_box import (
 
 from gpu_tui.collect.frames import Frame
 from gpu_tui.collect.probe_gpu import APPS_ROUNDS
-from gpu_tui.collect.program import QUIET, look_of, tick_of
+from gpu_tui.collect.program import MAIN_LANE, QUIET, look_of, tick_of
 from gpu_tui.collect.sampler import Group, _Patience, plan, sample_group, samples
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock
@@ -621,14 +621,22 @@ async def test_a_hung_nvidia_smi_is_ended_stops_nobody_and_piles_nothing_up(
 async def test_no_further_nvidia_smi_joins_one_that_a_dead_driver_holds(
     files: ShellBox, shell: str
 ):
-    """Each connection, and each tick of cron, would leave one more that nothing can end."""
+    """Each connection, and each tick of cron, would leave one more that nothing can end. It is looked for once."""
     files.cgroup2()
     files.file("proc/77/stat", "77 (nvidia-smi) D 1 " + TAIL.format(start=9))
     files.program("nvidia-smi", f"#!/bin/sh\necho >>{files.root}/asked\n{NVIDIA_SMI}")
-    async with sampling(files, shell, files.group(poll=0.1)) as inbox:
-        for _ in range(2):
+    files.program(
+        "cat",
+        f'#!/bin/sh\ncase $* in */77/stat*) echo >>{files.root}/searched ;; esac\nexec /bin/cat "$@"\n',
+    )
+    group = files.group(poll=0.1)
+    probes = tuple(probe for probe in group.probes if probe.lane in (MAIN_LANE, "gpu"))
+    (group,) = plan(group.target.instance, probes=probes)
+    async with sampling(files, shell, group) as inbox:
+        for _ in range(3):
             assert value(await inbox.metric_of("gpus")).error.kind == "hung"
         assert not (files.root / "asked").exists()
+        assert (files.root / "searched").read_text() == "\n"
         files.file("proc/77/stat", "77 (nvidia-smi) Z 1 " + TAIL.format(start=9))
         while value(await inbox.metric_of("gpus")).error is not None:
             pass

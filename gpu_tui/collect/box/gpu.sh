@@ -7,7 +7,7 @@
 # Given: gpu_query, apps_query, mig_query, csv (arguments of nvidia-smi), gpu_limit (seconds of a call), hangs (the
 # lowest exit code of a killed command), killed; apps_rounds, mig_rounds, devices_rounds (from one question to the next).
 
-mig= told=- rounds=0 doubt=1 in_use= steady=
+mig= told=- rounds=0 doubt=1 stuck= in_use= steady=
 
 ask_gpus() {
     if turn "$devices_rounds"; then
@@ -34,7 +34,7 @@ ask_gpus() {
 }
 
 call_for_cards() {
-    if [ -n "$doubt" ] && stuck && sleep 1 && stuck "$hung"; then
+    if [ -n "$doubt" ] && driver_holds_one; then
         out= code=$killed
         show query "$code"
     else
@@ -51,16 +51,18 @@ call_for_cards() {
     [ "$code" = 0 ] && [ -z "$mig" ] || steady=
 }
 
-# One that a dead driver holds outlives every process that asked, also us: of these there must not be ever more.
-stuck() { # PROC/PID: only this one
-    for at in "$proc"/[0-9]*; do
-        stat=
-        read -r stat <"$at/stat"
-        case $stat in
-            *" (nvidia-smi) D 1 "*) [ "${1:-$at}" != "$at" ] || { hung=$at; return 0; } ;;
-        esac
-    done
-    return 1
+# A program that a dead driver holds outlives every process that asked, also us: of these there must not be ever more.
+# Its pid stays in $stuck.
+driver_holds_one() {
+    ! is_stuck || return 0
+    stuck=$(cat "$proc"/[0-9]*/stat | sed -n '/ (nvidia-smi) D 1 /{s/ .*//p;q;}')
+    [ -n "$stuck" ] && sleep 1 && is_stuck
+}
+
+is_stuck() {
+    stat=
+    read -r stat <"$proc/$stuck/stat"
+    case $stat in *" (nvidia-smi) D 1 "*) ;; *) return 1 ;; esac
 }
 
 ask_apps() {
