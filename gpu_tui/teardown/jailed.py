@@ -18,6 +18,7 @@ from pathlib import Path
 import gpu_tui
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.plain import plain
+from gpu_tui.start_process import start_process
 
 ANSWER_CAP = 16_384  # bytes of one answer
 GRACE = 0.5  # seconds that a child gets to end by itself
@@ -117,7 +118,7 @@ class Reader:
         return line if line.endswith(b"\n") else None
 
     async def _start(self) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
+        return await start_process(
             *(self._python, "-m", "gpu_tui.teardown.verify_worker"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

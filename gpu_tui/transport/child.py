@@ -9,6 +9,8 @@ from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
+from gpu_tui.start_process import finish_start
+
 STREAM_LIMIT = 262_144  # bytes held for a slow reader before the program is made to wait
 END_SECONDS = 2.0  # for a program that was killed
 
@@ -26,17 +28,21 @@ async def child(
     OSError or ValueError where it cannot be started.
     """
     loop = asyncio.get_running_loop()
-    # As `asyncio.create_subprocess_exec` does it, which hands out no transport.
-    transport, protocol = await loop.subprocess_exec(
-        lambda: SubprocessStreamProtocol(STREAM_LIMIT, loop),
-        *argv,
-        stdin=stdin,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=stderr,
-        env=env,
-        start_new_session=True,
-    )
-    process = Process(transport, protocol, loop)
+
+    async def start() -> tuple[asyncio.SubprocessTransport, Process]:
+        # As `asyncio.create_subprocess_exec` does it, which hands out no transport.
+        transport, protocol = await loop.subprocess_exec(
+            lambda: SubprocessStreamProtocol(STREAM_LIMIT, loop),
+            *argv,
+            stdin=stdin,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=stderr,
+            env=env,
+            start_new_session=True,
+        )
+        return transport, Process(transport, protocol, loop)
+
+    transport, process = await finish_start(start(), lambda made: made[1])
     try:
         yield process
     finally:

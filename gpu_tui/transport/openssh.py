@@ -22,6 +22,7 @@ import asyncssh
 
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.parse.lines import clean
+from gpu_tui.start_process import start_process
 from gpu_tui.transport.access import Route, openssh_missing
 from gpu_tui.transport.asyncssh_private import sftp_over
 from gpu_tui.transport.base import (
@@ -178,7 +179,7 @@ class OpenSshConnection:
         """In a session of its own: ssh finds no terminal to ask on, and no Ctrl-C reaches it."""
         environment = {**os.environ, "SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
         environment.pop("DISPLAY", None)
-        return await asyncio.create_subprocess_exec(
+        return await start_process(
             self._program, *words, stdin=PIPE, stdout=PIPE, stderr=PIPE,
             env=environment, start_new_session=True,
         )  # fmt: skip

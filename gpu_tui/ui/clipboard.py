@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from gpu_tui.core.speech import say
 from gpu_tui.places import make_private
+from gpu_tui.start_process import start_process
 from gpu_tui.ui.terminal.app import TerminalApp
 
 CAP = 74_994  # bytes of text: 100,000 of base64, what xterm, tmux and screen take at most
@@ -80,7 +81,7 @@ async def to_tmux(text: str, env: Mapping[str, str]) -> bool:
     if not env.get("TMUX") or too_long(text):
         return False
     try:
-        tmux = await asyncio.create_subprocess_exec(
+        tmux = await start_process(
             "tmux", "load-buffer", "-w", "-", stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, env=env
         )
     except OSError:

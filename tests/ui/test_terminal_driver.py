@@ -280,7 +280,7 @@ def painted_and_quit(argv: list[str], errors: Path) -> list[str]:
     with on_a_pty(argv, errors) as (process, master):
         seen = b""
         while b"painted" not in seen:
-            assert select.select([master], [], [], LIMIT)[0], errors.read_text()
+            assert select.select([master], [], [], LIMIT)[0], (seen, errors.read_text())
             seen += os.read(master, 65_536)
         os.write(master, b"q")
         while select.select([master], [], [], LIMIT)[0]:
