@@ -86,4 +86,8 @@ def _legacy(head: bytes) -> bool:
 
 def _zip_of_torch(head: bytes) -> bool:
     """torch.save writes `<name>/data.pkl` first."""
-    return head.startswith(ZIP) and head[30 : 30 + head[26] + 256 * head[27]].endswith(b"/data.pkl")
+    return (
+        head.startswith(ZIP)
+        and len(head) > 30
+        and head[30 : 30 + head[26] + 256 * head[27]].endswith(b"/data.pkl")
+    )
