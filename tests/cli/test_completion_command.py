@@ -185,7 +185,11 @@ class Zsh:
 
     def shows(self, typed: str, wanted: str) -> str:
         """Type on an empty line; the output from there to `wanted`, a pattern."""
+        ends = time.monotonic() + 60
         os.write(self._master, f"\x15{typed}".encode())
+        # What is typed while zsh prepares its first line may be dropped, unseen.
+        while not select.select([self._master], [], [], 5)[0] and time.monotonic() < ends:
+            os.write(self._master, f"\x15{typed}".encode())
         return self._until(wanted)
 
     def _until(self, wanted: str) -> str:
