@@ -194,7 +194,6 @@ class CockpitApp(ToastingApp):
         """Once a second everything, between that only the log in sight, and nothing where nothing changed."""
         if not self.screen_stack or self.choked:
             return  # it is closing, or the terminal does not read
-        self.settle()
         self._frames += 1
         if self._frames >= FRAMES or int(self._clock.now()) != self._second:
             self._tick()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import gc
 import os
@@ -30,6 +31,7 @@ from textual.widgets import Static
 
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.terminal import driver
+from gpu_tui.ui.terminal.app import SETTLE_SECONDS
 from gpu_tui.ui.terminal.driver import CHOKED, MOVES, TICKS, TerminalDriver, parse_input, read_input
 from gpu_tui.ui.terminal.textual_private import key_parser
 
@@ -149,13 +151,13 @@ async def test_a_terminal_that_does_not_read_is_owed_only_the_last_state() -> No
         await pilot.pause()
         app.bell()
         assert not app.send("\x1b]9;x\x07")
-        app.settle()
+        app._settle()
         await pilot.pause()
         assert terminal.written == []
         terminal.choked = False
-        app.settle()
-        await pilot.pause()
-        assert "later" in "".join(terminal.written)
+        async with asyncio.timeout(LIMIT):
+            while "later" not in "".join(terminal.written):  # by its own timer
+                await pilot.pause(SETTLE_SECONDS)
 
 
 async def test_after_a_visit_to_the_shell_everything_is_drawn_again() -> None:
@@ -291,6 +293,22 @@ def painted_and_quit(argv: list[str], errors: Path) -> list[str]:
         assert process.wait(LIMIT) == 0
     assert b"\x1b[?1049l" in seen  # the terminal is as it was
     return errors.read_text().splitlines()
+
+
+# The terminal does not read while the first frame is made; nothing else is ever painted.
+LATE = """
+from textual.screen import Screen
+from gpu_tui.ui.terminal.driver import TerminalDriver
+from small_app import Small
+real, looks = TerminalDriver.choked.fget, iter([True] * 3)
+TerminalDriver.choked = property(lambda self: next(looks, False) or real(self))
+Small.get_default_screen = lambda self: Screen()
+Small().run()
+"""
+
+
+def test_a_frame_that_the_terminal_missed_is_painted_once_it_reads(tmp_path: Path) -> None:
+    assert painted_and_quit([sys.executable, "-c", LATE], tmp_path / "errors") == []
 
 
 @pytest.mark.parametrize("name", HOOKS)

@@ -21,6 +21,7 @@ from gpu_tui.ui.terminal.driver import Output, TerminalDriver
 from gpu_tui.ui.terminal.textual_private import FrameHook, tune
 
 SWITCH = "GPU_TUI_PAINT"  # `stock` in the environment: textual paints by itself
+SETTLE_SECONDS = 0.1  # between two looks whether a terminal reads again
 SYNC_FROM = 512  # bytes: a smaller frame is one write, which a terminal never shows half
 SYNC_START, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
 KEYS = (
@@ -60,11 +61,14 @@ class TerminalApp(FrameHook[ReturnType]):
         """Forget what the terminal shows: the next frame is a whole one."""
         self._shown = None
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Repaint what the terminal missed, once it reads again."""
-        if self._owed and not self.choked:
+        if self.choked:
+            self.set_timer(SETTLE_SECONDS, self._settle)
+        else:
             self._owed = False
-            self.screen.refresh()
+            if self.screen_stack:
+                self.screen.refresh()
 
     def write_frame(self, update: Iterable[object]) -> bool:
         """Write the cells that changed; False where textual has to."""
@@ -72,7 +76,9 @@ class TerminalApp(FrameHook[ReturnType]):
         if driver is None or self._stock:
             return False
         if driver.choked:
-            self._owed = True  # it would be late: the last state is enough
+            if not self._owed:  # it would be late: the last state is enough
+                self._owed = True
+                self.set_timer(SETTLE_SECONDS, self._settle)
             return True
         size = self.screen.outer_size
         if self._shown_by is not driver.output or self._shown is None or self._shown.size != size:
