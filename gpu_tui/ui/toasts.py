@@ -13,18 +13,18 @@ from textual.notifications import SeverityLevel
 from gpu_tui.ui.terminal.app import TerminalApp
 from gpu_tui.ui.text.bulletin import in_lines
 
-EDGES = 2  # cells beside the text
-LINES = 3  # as the style sheet says
+EDGES = 2  # cells around the text
+LINES = 3  # as in the style sheet
 STANDS = 0.2  # seconds after which a toast is mounted for sure
 GLANCE = 2.0  # seconds in which one reads what a key was answered
 MOST_ASIDE = 8  # toasts that wait until no card is open; of more the oldest are given up
 
-Words = Callable[[int], str]  # what is said in so many cells
+Words = Callable[[int], str]  # the text for a number of cells
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A toast. `listed`: it also stands among the findings. `answer`: a key was pressed for it."""
+    """A toast. `listed`: it is also among the findings. `answer`: a key was pressed for it."""
 
     words: Words
     severity: SeverityLevel
@@ -34,7 +34,7 @@ class Said:
 
 
 class ToastingApp(TerminalApp[None]):
-    """What an app says by the way. No text is markup."""
+    """An app that shows one toast at a time. No text is markup."""
 
     _standing: tuple[Said, float, str] | None = None  # since when, and in which words
     _aside: deque[Said] | None = None
@@ -56,7 +56,7 @@ class ToastingApp(TerminalApp[None]):
         )  # fmt: skip
 
     def told_to(self) -> None:
-        """A person was told something."""
+        """Called when a key was answered."""
 
     def tell(
         self,
@@ -67,7 +67,7 @@ class ToastingApp(TerminalApp[None]):
         listed: bool = False,
         answer: bool = False,
     ) -> None:
-        """In a terminal of another width `words` are asked anew."""
+        """In a terminal of another width `words` is called again."""
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
         self._stand(Said(words, severity, seconds, listed, answer))
 
@@ -89,8 +89,8 @@ class ToastingApp(TerminalApp[None]):
             self._standing = None
 
     def put_aside(self, *, reads_findings: bool) -> None:
-        """A card opens: what stands would cover its keys, and for the rest of its time waits until it closes.
-        An answer that was read is of before, and findings that the card itself shows need not be told again.
+        """A card opens: the toast would cover its keys, so it waits until the card closes, for the rest of its time.
+        An answer that was read is dropped, and so are findings that the card itself shows.
         """
         standing = self._standing
         self.clear_notifications()
@@ -105,14 +105,14 @@ class ToastingApp(TerminalApp[None]):
             self._aside.append(replace(said, timeout=max(said.timeout - stood, GLANCE)))
 
     def take_up(self) -> bool:
-        """Tell what was put aside first; False where nothing was."""
+        """Show the toast that was put aside first; False where none was."""
         if not self._aside:
             return False
         self._stand(self._aside.popleft())
         return True
 
     def tell_again(self) -> None:
-        """The toast that stands, in the room that there is now."""
+        """Show the toast again, in the room that there is now."""
         if self._standing is None:
             return
         said, since, message = self._standing

@@ -1,4 +1,4 @@
-# What a shell waits with, and how all of it ends when the client leaves.
+# How a shell waits, and how everything ends when the client leaves.
 #
 # `clock` is one of
 #     read     `read -t` tells a timeout from the end of the input (bash, ksh)
@@ -33,7 +33,7 @@ find_clock() {
     [ "$clock" != tick ] || find_lifeline
 }
 
-# Where the client's lines are its beats, lanes must live by something else: a pipe that nobody writes into, and
+# Where the client's lines are its beats, lanes need another end of life: a pipe that no process writes into, and
 # that ends with us. Only the leader of a process group can end all of it. An old bash would keep these lines in a file.
 find_lifeline() {
     [ -z "$BASH_VERSION" ] && read -r stat <"/proc/$$/stat" || return

@@ -7,7 +7,7 @@
 # Given: gpu_query, apps_query, mig_query, csv (arguments of nvidia-smi), gpu_limit (seconds of a call), hangs (the
 # lowest exit code of a killed command), killed; apps_rounds, mig_rounds, devices_rounds (from one question to the next).
 
-mig= told=- rounds=0 doubt=1 stuck= in_use= steady=
+mig= asked_for=- rounds=0 doubt=1 stuck= in_use= steady=
 
 ask_gpus() {
     if turn "$devices_rounds"; then
@@ -26,10 +26,10 @@ ask_gpus() {
             ask_apps
             out=$mig
             [ -z "$mig" ] || show mig 0 ;;
-        *) told=- ;;
+        *) asked_for=- ;;
     esac
     # A loop goes on as if nothing were where a new program finds no driver.
-    [ "$told" != - ] || steady=
+    [ "$asked_for" != - ] || steady=
     [ -n "$steady" ] || leave_loop
 }
 
@@ -67,13 +67,13 @@ is_stuck() {
 
 ask_apps() {
     rounds=$((rounds + 1))
-    if [ "$in_use" = "$told" ] && [ "$rounds" -lt "$apps_rounds" ]; then
+    if [ "$in_use" = "$asked_for" ] && [ "$rounds" -lt "$apps_rounds" ]; then
         same apps
         return
     fi
     ask apps "$gpu_limit" nvidia-smi "$apps_query" "$csv"
-    told=$in_use rounds=0
-    case $code in 0 | 14) ;; *) told=- ;; esac
+    asked_for=$in_use rounds=0
+    case $code in 0 | 14) ;; *) asked_for=- ;; esac
 }
 
 # A card that gives no share of its time may be in MIG mode.

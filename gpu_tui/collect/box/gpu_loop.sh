@@ -32,7 +32,7 @@ find_loop() {
     loops=1
 }
 
-# Open fd 4, the end of a new pipe that nobody else reads. Fails where a shell has sockets instead of pipes (ksh).
+# Open fd 4, the end of a new pipe that no other process reads. Fails where a shell has sockets instead of pipes (ksh).
 open_pipe() {
     : | sleep 9 &
     holder=$! opened=

@@ -1,4 +1,4 @@
-# Lanes: a subshell for each group of probes that may hang, beside the main loop.
+# Lanes: a subshell for each group of probes that may hang. It runs in parallel with the main loop.
 #
 # A lane asks its probes in turn and waits for each command, so it never starts a second one while the first still
 # lives. What cannot be ended keeps its own lane and no other.

@@ -88,7 +88,7 @@ class Cells:
         return out.text()
 
     def _turns_odd(self, y: int, changed: Iterable[int]) -> bool:
-        """Whether something odd stood in a row or stands there now: then all of it has to be written."""
+        """Whether something odd was or is in a row: then the whole row has to be written."""
         row, was = self._rows[y], self._odd[y]
         cells = row if was else [row[x] for x in changed]
         self._odd[y] = any(cell is not None and cell.odd for cell in cells)
@@ -121,7 +121,7 @@ class _Writer:
             written = self._put(x, y, cell, row)
 
     def _put(self, x: int, y: int, cell: Cell, row: Row) -> int:
-        """Write the cell at `x`; the place behind it."""
+        """Write the cell at `x`; the column after it."""
         self._dip(cell)
         self._parts.append(cell.text or " ")
         x += 1

@@ -36,7 +36,7 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, **options)
         app.terminal = self
         self.output: Output | None = None  # another one each time the terminal was taken
-        self.synchronized = False  # the terminal can be told where a frame ends
+        self.synchronized = False  # the terminal knows the marks of where a frame ends
         self.lent = False  # another program draws: what is written is dropped
         self._join_timeout: float | None = None
         self._waker: socket.socket | None = None  # closed to end the thread that reads keys
